@@ -38,6 +38,8 @@ const optionKinds: OptionKinds<ProcessGroupOptions> = {
 
 /** What a rank has come to. */
 interface Settled<Value> {
+  /** What it was about to do. */
+  readonly what?: string;
   readonly value?: Value;
   readonly failure?: { readonly code: ErrorCode; readonly message: string };
   readonly cause?: unknown;
@@ -50,6 +52,13 @@ async function settled<Value>(value: Value | Promise<Value>): Promise<Settled<Va
     const message = cause instanceof Error ? cause.message : String(cause);
     return { failure: { code: codeOf(cause) ?? "ERR_INTERNAL", message }, cause };
   }
+}
+
+const ending = "the end of the work";
+
+function strayed(what: string, rank: number, other: string | undefined): SeekError {
+  const message = `expected all ranks at "${what}", got rank ${rank} at "${other}": they do not run the same program`;
+  return new SeekError("ERR_STATE", message);
 }
 
 /**
@@ -68,6 +77,7 @@ export class ProcessGroup {
   /** What Trainer and Critic take; nothing else should. @internal */
   readonly handle: NativeProcessGroup;
   #isClosed = false;
+  #numNames = 0;
 
   private constructor(handle: NativeProcessGroup, { rank, size }: ProcessGroupOptions) {
     this.handle = handle;
@@ -107,13 +117,15 @@ export class ProcessGroup {
   async allGather<Value>(what: string, value: Value | Promise<Value>): Promise<Value[]> {
     const own = await settled(value);
     const { failure, cause } = own;
-    const told = failure === undefined ? { value: own.value } : { failure };
+    const told = failure === undefined ? { what, value: own.value } : { what, failure };
     const messages = await this.handle.exchange(serialize(told), what);
     if (cause !== undefined) throw cause;
     return messages.map((message, rank) => {
       const other = deserialize(message) as Settled<Value>;
-      if (other.failure === undefined) return other.value as Value;
-      throw new SeekError(other.failure.code, `rank ${rank}: ${other.failure.message}`);
+      if (other.failure !== undefined)
+        throw new SeekError(other.failure.code, `rank ${rank}: ${other.failure.message}`);
+      if (other.what !== what) throw strayed(what, rank, other.what);
+      return other.value as Value;
     });
   }
 
@@ -143,6 +155,44 @@ export class ProcessGroup {
   }
 
   /**
+   * A name that this group has not used before; the same on all ranks.
+   *
+   * @param what - is named
+   * @internal
+   */
+  newName(what: string): string {
+    this.#numNames += 1;
+    return `${what} ${this.#numNames}`;
+  }
+
+  /**
+   * Tells the others that this rank's work ends with an error, and learns whether theirs does so at the same place.
+   *
+   * @param error - why
+   * @returns false when others went on, which now end with this error, or are gone
+   * @internal
+   */
+  async endWith(error: unknown): Promise<boolean> {
+    const { failure } = await settled(Promise.reject(error));
+    try {
+      const messages = await this.handle.exchange(serialize({ what: ending, failure }), ending);
+      if (messages.every((message) => (deserialize(message) as Settled<unknown>).what === ending))
+        return true;
+    } catch {}
+    this.fail(error);
+    return false;
+  }
+
+  /**
+   * Ends the other ranks: what they wait for rejects with this error. To be closed all the same.
+   *
+   * @param error - why this rank cannot go on
+   */
+  fail(error: unknown): void {
+    if (!this.#isClosed) this.handle.report(error instanceof Error ? error.message : String(error));
+  }
+
+  /**
    * Refuses to go on where ranks were given different things.
    *
    * @param values - by their names, as JSON can say them
@@ -160,15 +210,10 @@ export class ProcessGroup {
     }
   }
 
-  /**
-   * Leaves the group: returns when every rank has, or at once when one has failed. Idempotent.
-   *
-   * @param error - why this rank cannot go on, which ends the others
-   */
-  async close(error?: unknown): Promise<void> {
+  /** Leaves the group: returns when every rank has, or once they could read why one has failed. Idempotent. */
+  async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (error !== undefined) this.handle.report(error instanceof Error ? error.message : String(error));
     await this.handle.close();
   }
 
@@ -176,4 +221,22 @@ export class ProcessGroup {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/**
+ * Ends work between two steps when the signal of any rank has fired, on all of them at the same place.
+ *
+ * @param processGroup - the ranks; undefined for one process
+ * @param signal - this rank's
+ * @param what - is ended, for the message
+ * @throws ERR_ABORTED
+ */
+export async function throwIfAnyAborted(
+  processGroup: ProcessGroup | undefined,
+  signal: AbortSignal | undefined,
+  what: string,
+): Promise<void> {
+  const isAborted = signal?.aborted === true;
+  const told = (await processGroup?.allGather(`${what}: whether to go on`, isAborted)) ?? [isAborted];
+  if (told.includes(true)) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal?.reason });
 }

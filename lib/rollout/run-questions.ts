@@ -1,7 +1,6 @@
 /** Many questions at once: a bounded number under way, those of an earlier run known, losses counted. */
 import { setMaxListeners } from "node:events";
 import { codeOf, SeekError, throwIfAborted } from "../base/errors.ts";
-import { mapConcurrently } from "../base/map-concurrently.ts";
 import type { Question } from "../data/question.ts";
 
 /** A question without an outcome, because a server failed at it. */
@@ -25,6 +24,8 @@ interface RunQuestionsOptions<Result> {
   readonly finish?: ((result: Result, question: Question) => Promise<Result>) | undefined;
   /** Results of an earlier run, by place. @default none */
   readonly known?: ReadonlyMap<number, Result> | undefined;
+  /** The number of the next question to ask, undefined when none is left: others may ask the rest. @default all, in order */
+  readonly take?: (() => Promise<number | undefined>) | undefined;
   /** Questions under way at once. @default 256 */
   readonly concurrency?: number | undefined;
   /** So many losses in a row are no accident: the server is gone. 0 loses none, and throws. @default 16 */
@@ -35,7 +36,7 @@ interface RunQuestionsOptions<Result> {
 
 /** What came of questions, in their order. */
 interface QuestionsRun<Result> {
-  /** Undefined where the question was lost. */
+  /** Undefined where the question was lost, or not asked here. */
   readonly results: readonly (Result | undefined)[];
   readonly lost: readonly Loss[];
 }
@@ -79,21 +80,33 @@ class Runner<Result> {
   }
 
   async run(): Promise<(Result | undefined)[]> {
-    const { known, concurrency = 256, signal } = this.#options;
-    const finished: Promise<Result | undefined>[] = [];
-    await mapConcurrently(this.#questions, concurrency, async (question, index) => {
-      if (this.#signal.aborted) return;
+    const { known, concurrency = 256, take = this.#inOrder(), signal } = this.#options;
+    const finished: Promise<Result | undefined>[] = new Array(this.#questions.length).fill(undefined);
+    const askNext = async (): Promise<boolean> => {
+      const index = this.#signal.aborted ? undefined : await take().catch((error) => this.#stop(error));
+      if (index === undefined) return false;
+      const question = this.#questions[index]!;
       const before = known?.get(index);
       const result = before ?? (await this.#ask(question, index));
       const isNew = before === undefined && result !== undefined;
       // What completes a result takes its time beside the next questions: it must not hold up the policy's batch.
       finished[index] = isNew ? this.#finish(result, question) : Promise.resolve(result);
-    });
+      return true;
+    };
+    const asker = async (): Promise<void> => {
+      while (await askNext());
+    };
+    await Promise.all(Array.from({ length: Math.min(concurrency, this.#questions.length) }, asker));
     const results = await Promise.all(finished);
     if (this.#failure) throw this.#failure.error;
     throwIfAborted(signal, "questions");
     if (this.lost.length > 0 && this.lost.length === this.#questions.length) throw this.#gone();
     return results;
+  }
+
+  #inOrder(): () => Promise<number | undefined> {
+    let next = 0;
+    return async () => (next < this.#questions.length ? next++ : undefined);
   }
 
   async #ask(question: Question, index: number): Promise<Result | undefined> {

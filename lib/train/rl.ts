@@ -3,9 +3,10 @@
 import { performance } from "node:perf_hooks";
 import { checkOptions } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
-import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { SeekError } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/random.ts";
+import { throwIfAnyAborted } from "../comm/process-group.ts";
 import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
@@ -13,6 +14,7 @@ import { toExperience } from "./experience.ts";
 import { checkOffPolicy, offPolicyAlgorithm } from "./pipeline/off-policy.ts";
 import { RolloutPipeline } from "./pipeline/rollout-pipeline.ts";
 import { StepVersions, stalenessMetrics } from "./pipeline/staleness.ts";
+import { ResponseLengths } from "./response-lengths.ts";
 import { groupMetrics, isOfPool, rolloutMetrics, workerMetrics } from "./rl-metrics.ts";
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
@@ -39,6 +41,8 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
   checkOffPolicy(algorithm, batch);
+  if ((batch.staleness ?? 0) > 0 && (learners.trainer.processGroup?.size ?? 1) > 1)
+    wrong("batch.staleness: expected 0 on several ranks");
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
@@ -89,9 +93,12 @@ async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) 
   return hook.evaluate(step);
 }
 
-async function evaluateFirst({ evaluation: hook, signal }: RlOptions, run: Run | undefined): Promise<void> {
+async function evaluateFirst(
+  { learners, evaluation: hook, signal }: RlOptions,
+  run: Run | undefined,
+): Promise<void> {
   if (!hook?.isFirst || (run?.resumedStep ?? 0) > 0) return;
-  throwIfAborted(signal, "rl");
+  await throwIfAnyAborted(learners.trainer.processGroup, signal, "rl");
   await run?.logMetrics({ step: 0, ...(await hook.evaluate(0)) });
 }
 
@@ -106,14 +113,15 @@ async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeli
   const step = index + 1;
   const started = performance.now();
   const groups = await pipeline.take(index);
-  throwIfAborted(options.signal, "rl");
+  const { processGroup } = options.learners.trainer;
+  await throwIfAnyAborted(processGroup, options.signal, "rl");
   const sampled = groups.all.flat();
   const rewarded = scoredOf(sampled, step);
   const between = performance.now();
   versions.begin(options.learners.trainer.policy.weightsVersion);
   const trajectories = sampled.map(({ trajectory }) => trajectory);
   const { learnt, rollouts, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
-  const metrics = {
+  const own = {
     step,
     ...rolloutMetrics(rewarded),
     ...groupMetrics(groups.all),
@@ -125,6 +133,8 @@ async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeli
     "seconds/train": (performance.now() - between) / 1000,
     ...(await evaluation(step, options)),
   };
+  // What the loop decides by its metrics must be the same on all ranks: clocks are not.
+  const metrics: typeof own = (await processGroup?.broadcast("metrics", own)) ?? own;
   await run?.logTrajectories(trajectoryRows(step, sampled, rowOptions(rollouts, options)));
   await run?.logMetrics(metrics);
   await options.onStep?.(metrics, trajectories);
@@ -214,13 +224,14 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
     let klCoef = run?.resumedKlCoef;
     const guard = await openGuard(options, run);
     await evaluateFirst(options, run);
+    const lengths = new ResponseLengths();
     await using rollouts = new RolloutPipeline<StepRollouts>(
       { steps, staleness: options.batch.staleness ?? 0, signal },
-      (step, stop) => stepRollouts(step, { ...options, signal: stop }),
+      (step, stop) => stepRollouts(step, { ...options, signal: stop }, lengths),
     );
     const loop: Loop = { run, rollouts, versions: new StepVersions() };
     for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
-      throwIfAborted(signal, "rl");
+      await throwIfAnyAborted(trainer.processGroup, signal, "rl");
       const done = await rlStep(step, withKlCoef(options, klCoef), loop);
       last = done.metrics;
       klCoef = done.klCoef;

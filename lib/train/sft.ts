@@ -10,7 +10,8 @@ import {
   optionsOf,
   wholeKind,
 } from "../base/check-options.ts";
-import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { SeekError } from "../base/errors.ts";
+import { throwIfAnyAborted } from "../comm/process-group.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
 import { itemsOfStep } from "./batch/order.ts";
 import type { TrainSequence } from "./batch/packing.ts";
@@ -134,7 +135,7 @@ export async function sft(options: SftOptions): Promise<SftMetrics | undefined> 
   return withRun(options.run, subject, async (run) => {
     let last: SftMetrics | undefined;
     for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {
-      throwIfAborted(signal, "sft");
+      await throwIfAnyAborted(trainer.processGroup, signal, "sft");
       last = { ...(await sftStep(step, options)), ...(await evaluated(step + 1, options)) };
       await run?.logMetrics({ ...last });
       await options.onStep?.(last);

@@ -4,11 +4,12 @@ import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/random.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
-import { runQuestions } from "../rollout/run-questions.ts";
+import { runOverRanks } from "../rollout/run-over-ranks.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
 import { sampleDynamically } from "./dynamic-sampling.ts";
+import { ResponseLengths } from "./response-lengths.ts";
 import type { RlOptions } from "./rl-options.ts";
 
 /**
@@ -100,36 +101,41 @@ function isComparable({ advantage }: Algorithm, members: number, baseline: numbe
 /** A step's rollouts by question, and those among them to learn from. */
 export type StepRollouts = Awaited<ReturnType<typeof stepRollouts>>;
 
-/** A step's rollouts, and those among them to learn from. */
-export function stepRollouts(step: number, options: RlOptions) {
+/** A step's rollouts, and those among them to learn from; of several ranks, what all of them have rolled out. */
+export function stepRollouts(step: number, options: RlOptions, lengths = new ResponseLengths()) {
   const { task, batch, algorithm, seed = 0 } = options;
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
   const { dynamicSampling: rounds = 0 } = algorithm;
-  const sample = (asked: readonly number[], first: number) => sampleGroups(step, asked, first, options);
+  const sample = async (asked: readonly number[], first: number) => {
+    const groups = await sampleGroups(step, asked, first, options, lengths);
+    for (const group of groups) lengths.add(group);
+    return groups;
+  };
   return sampleDynamically(items, sample, { rounds, count, seed, step });
 }
 
-/** All questions at once, so that the engine batches them. */
+/** All questions at once, so that the engine batches them; each on one of the ranks. */
 async function sampleGroups(
   step: number,
   items: readonly number[],
   first: number,
   options: RlOptions,
+  lengths: ResponseLengths,
 ): Promise<SampledRollout[][]> {
-  const { task, batch, algorithm, seed = 0, signal } = options;
+  const { task, batch, algorithm, learners, seed = 0, signal } = options;
   const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
   checkSamples(samples, algorithm);
   const asked = items.map((item) => task.questions[item]!);
-  const { results } = await runQuestions(asked, {
-    ask: (question, i, whileWanted) => {
-      const group = first + i;
-      const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
-      return sampleGroup(group, question, options, run);
-    },
-    ...{ concurrency: asked.length, patience: 0, signal },
-  });
-  return results.filter((group) => group !== undefined);
+  const ask = (question: Question, i: number, whileWanted: AbortSignal): Promise<SampledRollout[]> => {
+    const group = first + i;
+    const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
+    return sampleGroup(group, question, options, run);
+  };
+  const sizes = asked.map((question) => lengths.of(question));
+  const { processGroup } = learners.trainer;
+  const groups = await runOverRanks(asked, { processGroup, sizes, what: "rollouts", ask, signal });
+  return groups.filter((group) => group !== undefined);
 }
 
 /** Those with a reward. @throws ERR_REMOTE when there is none */

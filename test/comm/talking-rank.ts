@@ -41,7 +41,8 @@ try {
     await talk(group);
     await group.close();
   } catch (error) {
-    await group.close(error);
+    group.fail(error);
+    await group.close();
     throw error;
   }
 } catch (error) {

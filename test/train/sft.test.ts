@@ -21,7 +21,7 @@ test("a training killed with SIGKILL and resumed ends with the same bytes as one
     assert.ok(!(await readdir(join(killed, "checkpoints"))).includes(`step-0000${sftRunSteps}`));
     await appendFile(join(killed, "metrics.jsonl"), '{"step": 16, "lo');
     const steps: number[] = [];
-    await runSft(killed, (step) => steps.push(step));
+    await runSft(killed, ({ step }) => steps.push(step));
     assert.equal(steps.at(-1), sftRunSteps);
     assert.ok(steps[0]! > 1, "it went on from a checkpoint");
     for (const file of ["model.safetensors", "trainer.safetensors"]) {
@@ -38,10 +38,10 @@ for (const form of ["adapter with 8-bit moments", "adapter on nf4", "stochastic 
   test(`${form}: killed and resumed, a training ends with the same bytes`, async () => {
     await withFolder(async (folder) => {
       const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
-      await runSft(whole, () => {}, form);
+      await runSft(whole, () => {}, { form });
       for (const step of ["15", "30"]) await runAndKill("sft-run.js", killed, step, form);
       const steps: number[] = [];
-      await runSft(killed, (step) => steps.push(step), form);
+      await runSft(killed, ({ step }) => steps.push(step), { form });
       assert.ok(steps[0]! > 1 && steps.at(-1) === sftRunSteps, "it went on from a checkpoint");
       const files = (await readdir(lastCheckpoint(whole))).filter((name) => name.endsWith(".safetensors"));
       assert.equal(files.length, 2);

@@ -5,7 +5,13 @@ import { countKind, optionsOf, wholeKind } from "../../base/check-options.ts";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Adapter } from "../../model/adapter.ts";
-import { latestCheckpoint, readCheckpoint, removeLeftovers, writeCheckpoint } from "./checkpoint.ts";
+import {
+  type Checkpoint,
+  latestCheckpoint,
+  readCheckpoint,
+  removeLeftovers,
+  writeCheckpoint,
+} from "./checkpoint.ts";
 import { explainNonFinite } from "./non-finite.ts";
 import { RunLogs } from "./run-logs.ts";
 import { type LoopState, type RunSubject, restore, type SavedState, writeWeights } from "./run-state.ts";
@@ -80,7 +86,13 @@ async function clean(folder: string): Promise<void> {
   await removeLeftovers(join(folder, "checkpoints"));
 }
 
-/** An open run. */
+/** What rank 0 alone has of an open run. */
+interface RunFiles {
+  readonly logs: RunLogs;
+  readonly lock: FolderLock;
+}
+
+/** An open run. Of several ranks the first has the folder, and the others learn from it where the run goes on. */
 export class Run {
   /** Steps finished before this process began. */
   readonly resumedStep: number;
@@ -90,8 +102,9 @@ export class Run {
   readonly resumedKlCoef: number | undefined;
   readonly #options: RunOptions;
   readonly #subject: RunSubject;
-  readonly #logs: RunLogs;
-  readonly #lock: FolderLock;
+  readonly #saved: SavedState | undefined;
+  /** Undefined on other ranks than the first. */
+  readonly #files: RunFiles | undefined;
   #best: SavedState["best"];
   /** The last whole step, while the weights are still those it left. */
   #whole: ({ readonly step: number; readonly policySteps: number } & LoopState) | undefined;
@@ -99,17 +112,17 @@ export class Run {
   private constructor(
     options: RunOptions,
     subject: RunSubject,
-    opened: { readonly saved: SavedState | undefined; readonly logs: RunLogs; readonly lock: FolderLock },
+    saved: SavedState | undefined,
+    files: RunFiles | undefined,
   ) {
-    const { saved } = opened;
     this.#options = options;
     this.#subject = subject;
+    this.#saved = saved;
     this.resumedStep = saved?.step ?? 0;
     this.hasEnded = saved?.hasEnded ?? false;
     this.resumedKlCoef = saved?.klCoef;
     this.#best = saved?.best?.metric === options.best?.metric ? saved?.best : undefined;
-    this.#logs = opened.logs;
-    this.#lock = opened.lock;
+    this.#files = files;
   }
 
   /**
@@ -123,6 +136,25 @@ export class Run {
    *   has done more steps; ERR_FORMAT for damaged files; ERR_IO
    */
   static async open(options: RunOptions, subject: RunSubject): Promise<Run> {
+    const { processGroup } = subject.trainer;
+    if (processGroup === undefined) return Run.#openFolder(options, subject);
+    const opening = processGroup.rank === 0 ? Run.#openFolder(options, subject) : undefined;
+    const [saved] = await processGroup.allGather(
+      "opening the run",
+      opening?.then((run) => run.#saved),
+    );
+    const run = (await opening) ?? new Run(options, subject, saved, undefined);
+    const isRestored = run.#files !== undefined || saved === undefined;
+    const folder = join(options.folder, "checkpoints");
+    const restoring = isRestored ? undefined : run.#restore(readCheckpoint(folder, saved.step));
+    await processGroup.allGather(
+      "restoring the run",
+      restoring?.then(() => undefined),
+    );
+    return run;
+  }
+
+  static async #openFolder(options: RunOptions, subject: RunSubject): Promise<Run> {
     const { folder, tensorBoard, config } = options;
     const lock = await lockFolder(folder);
     try {
@@ -134,7 +166,7 @@ export class Run {
         await writeFileAtomic(join(folder, "config.yaml"), stringify(config));
       }
       const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
-      return new Run(options, subject, { saved, logs, lock });
+      return new Run(options, subject, saved, { logs, lock });
     } catch (error) {
       lock.close();
       throw error;
@@ -143,17 +175,19 @@ export class Run {
 
   /** Adds a step's numbers to the logs, and the memory that the process holds after it. @throws ERR_IO */
   async logMetrics(metrics: Readonly<Record<string, number>>): Promise<void> {
-    await this.#logs.addMetrics({ ...metrics, "process/memory_gb": process.memoryUsage.rss() / 1e9 });
+    await this.#files?.logs.addMetrics({ ...metrics, "process/memory_gb": process.memoryUsage.rss() / 1e9 });
   }
 
-  /** The numbers of all steps so far, in order. @throws ERR_IO */
-  loggedMetrics(): Promise<Record<string, number>[]> {
-    return this.#logs.metrics();
+  /** The numbers of all steps so far, in order, on all ranks. @throws ERR_IO */
+  async loggedMetrics(): Promise<Record<string, number>[]> {
+    const own = this.#files?.logs.metrics() ?? [];
+    const { processGroup } = this.#subject.trainer;
+    return processGroup === undefined ? own : (await processGroup.allGather("metrics so far", own))[0]!;
   }
 
   /** Adds lines to `trajectories.jsonl`. @throws ERR_IO */
   async logTrajectories(rows: readonly object[]): Promise<void> {
-    await this.#logs.addTrajectories(rows);
+    await this.#files?.logs.addTrajectories(rows);
   }
 
   /** Writes a checkpoint after a step when one is due. @throws ERR_IO; ERR_RANGE when a weight is not finite */
@@ -189,8 +223,7 @@ export class Run {
    */
   async rollBack(step: number): Promise<number | undefined> {
     if (this.#best === undefined) return undefined;
-    const checkpoint = await readCheckpoint(join(this.#options.folder, "checkpoints"), this.#best.step);
-    await restore(checkpoint, this.#subject, settingsOf(this.#subject, this.#options));
+    await this.#restore(readCheckpoint(join(this.#options.folder, "checkpoints"), this.#best.step));
     await this.#checkpoint(step, { hasEnded: true });
     return this.#best.step;
   }
@@ -198,9 +231,22 @@ export class Run {
   /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async saveModel(): Promise<string> {
     const folder = join(this.#options.folder, modelFolder);
-    await this.#subject.trainer.policy.save(folder);
-    await this.#options.onCheckpoint?.(folder);
+    await this.#onFirstRank("saving the model", async () => {
+      await this.#subject.trainer.policy.save(folder);
+      await this.#options.onCheckpoint?.(folder);
+    });
     return folder;
+  }
+
+  async #restore(checkpoint: Promise<Checkpoint>): Promise<SavedState> {
+    return restore(await checkpoint, this.#subject, settingsOf(this.#subject, this.#options));
+  }
+
+  /** What the rank that has the folder does while the others wait, and fail with it. */
+  async #onFirstRank(what: string, work: (files: RunFiles) => Promise<void>): Promise<void> {
+    const working = this.#files && work(this.#files);
+    const { processGroup } = this.#subject.trainer;
+    await (processGroup === undefined ? working : processGroup.allGather(what, working));
   }
 
   #isBest(metrics: { readonly step: number } & object): boolean {
@@ -213,8 +259,12 @@ export class Run {
     return true;
   }
 
-  async #checkpoint(step: number, { hasEnded, klCoef }: LoopState): Promise<void> {
-    const logs = await this.#logs.sync();
+  #checkpoint(step: number, loop: LoopState): Promise<void> {
+    return this.#onFirstRank("writing a checkpoint", (files) => this.#write(step, loop, files));
+  }
+
+  async #write(step: number, { hasEnded, klCoef }: LoopState, files: RunFiles): Promise<void> {
+    const logs = await files.logs.sync();
     const { trainer, critic } = this.#subject;
     const state = {
       settings: settingsOf(this.#subject, this.#options),
@@ -237,8 +287,8 @@ export class Run {
 
   /** Closes the logs and gives the folder up; nothing is written any more. */
   async close(): Promise<void> {
-    await this.#logs.close();
-    this.#lock.close();
+    await this.#files?.logs.close();
+    this.#files?.lock.close();
   }
 }
 
@@ -263,6 +313,7 @@ export async function withRun<Result>(
     await run?.saveModel();
     return result;
   } catch (error) {
+    await subject.trainer.processGroup?.endWith(error);
     // What ended the run is reported, also where no checkpoint can be written.
     await run?.keepFinished().catch(() => undefined);
     throw error;

@@ -1,5 +1,6 @@
 /** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
+import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import type { Sampling } from "../../../lib/rollout/seams.ts";
@@ -86,6 +87,9 @@ export interface BanditOptions {
   readonly logTokens?: boolean;
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => unknown;
   readonly signal?: AbortSignal;
+  readonly processGroup?: ProcessGroup | undefined;
+  /** Sees the weights that the run ends with. */
+  readonly onEnd?: (model: Model) => Promise<void>;
 }
 
 /** Trains on the bandit. */
@@ -102,12 +106,15 @@ export async function runBandit({
   logTokens,
   onStep,
   signal,
+  processGroup,
+  onEnd,
 }: BanditOptions): Promise<void> {
   await using model = await tinyModel(1, dtype);
   await using reference = await model.clone();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
-  await using trainer = await Trainer.open(model, { weightDecay: 0 });
-  const critic = algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0 }) : undefined;
+  await using trainer = await Trainer.open(model, { weightDecay: 0, processGroup });
+  const critic =
+    algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0, processGroup }) : undefined;
   await rl({
     learners: { trainer, reference, critic },
     task: {
@@ -126,6 +133,7 @@ export async function runBandit({
     signal,
   });
   critic?.close();
+  await onEnd?.(model);
 }
 
 export const rlRunSteps = 10;

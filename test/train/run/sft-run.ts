@@ -1,12 +1,14 @@
 /** A small SFT run as a program of its own, so that a test can kill it: `node sft-run.js FOLDER [FORM]`. */
 import { pathToFileURL } from "node:url";
 import { native } from "../../../lib/base/addon/native.ts";
+import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model, type ModelOptions } from "../../../lib/model/model.ts";
+import type { Policy } from "../../../lib/model/policy.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
-import { epochs, sft } from "../../../lib/train/sft.ts";
+import { epochs, type SftMetrics, sft } from "../../../lib/train/sft.ts";
 import { filled, tinySequence, tinyShape } from "../tiny.ts";
 
 export const sftRunSteps = 40;
@@ -27,11 +29,20 @@ export const sftForms = {
 /** The name of a form. */
 export type SftFormName = keyof typeof sftForms;
 
-/** Trains into a folder and says each finished step. */
+/** How a run is watched, and who takes part. */
+interface SftRun {
+  readonly form?: SftFormName;
+  readonly steps?: number;
+  readonly processGroup?: ProcessGroup | undefined;
+  /** Sees what the run ends with. */
+  readonly onEnd?: (policy: Policy) => Promise<void>;
+}
+
+/** Trains into a folder, or nowhere, and says each finished step. */
 export async function runSft(
-  folder: string,
-  onStep: (step: number) => void,
-  form: SftFormName = "weights",
+  folder: string | undefined,
+  onStep: (metrics: SftMetrics) => void,
+  { form = "weights", steps = sftRunSteps, processGroup, onEnd }: SftRun = {},
 ): Promise<void> {
   await native().setNumThreads(1);
   const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
@@ -42,7 +53,7 @@ export async function runSft(
     weights,
   });
   const policy = isAdapter ? await Adapter.create(model, { rank: 2 }) : model;
-  await using trainer = await Trainer.open(policy, options);
+  await using trainer = await Trainer.open(policy, { ...options, processGroup });
   const sequences = Array.from({ length: 30 }, (_, i) => {
     const sequence = tinySequence(i, 10 + (i % 7));
     return { ...sequence, weights: filled(sequence.rows.length, () => 1) };
@@ -50,15 +61,17 @@ export async function runSft(
   await sft({
     trainer,
     ...epochs(sequences, { batchSize: 8, epochs: (sftRunSteps * 8) / 30, seed: 3 }),
-    steps: sftRunSteps,
+    steps,
     learningRate: schedule({ peak: 3e-3, warmupSteps: 5, decay: "cosine", steps: sftRunSteps }),
     seed: 3,
     maxTokens: 40,
-    run: { folder, checkpointEvery: 6 },
-    onStep: ({ step }) => onStep(step),
+    run: folder === undefined ? undefined : { folder, checkpointEvery: 6 },
+    onStep,
   });
+  await onEnd?.(policy);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  await runSft(process.argv[2]!, (step) => process.stdout.write(`${step}\n`), process.argv[3] as SftFormName);
+  const [folder, form] = [process.argv[2]!, process.argv[3] as SftFormName];
+  await runSft(folder, ({ step }) => process.stdout.write(`${step}\n`), { form });
 }

@@ -1,0 +1,22 @@
+/** How much a question is expected to cost: what its rollouts wrote when it was last asked. */
+import type { Question } from "../data/question.ts";
+import { mean } from "./rl-metrics.ts";
+import type { SampledRollout } from "./step-rollouts.ts";
+
+/** Tokens of the rollouts of questions, as far as this process has seen them. */
+export class ResponseLengths {
+  readonly #tokens = new Map<string, number>();
+
+  /** Remembers what rollouts came to. */
+  add(sampled: readonly SampledRollout[]): void {
+    for (const { question, trajectory } of sampled) {
+      const tokens = trajectory.segments.reduce((sum, segment) => sum + segment.tokens.length, 0);
+      this.#tokens.set(question.id, tokens);
+    }
+  }
+
+  /** Tokens of one of its rollouts; of one that was never asked the mean of those that were. */
+  of(question: Question): number {
+    return this.#tokens.get(question.id) ?? Math.max(1, mean([...this.#tokens.values()]));
+  }
+}

@@ -1,0 +1,50 @@
+/** One rank of a small training: `node training-rank.js WHAT [FOLDER]`, with torchrun's variables; without them, one process. */
+import { ProcessGroup } from "../../../lib/comm/process-group.ts";
+import type { Policy } from "../../../lib/model/policy.ts";
+import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
+import { runBandit } from "../run/rl-run.ts";
+import { runSft, type SftFormName } from "../run/sft-run.ts";
+
+const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;
+const [what = "", folder] = process.argv.slice(2);
+const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
+
+const probed = [
+  "model.layers.0.mlp.up_proj.weight",
+  "model.layers.1.self_attn.q_proj.bias",
+  "model.norm.weight",
+];
+
+async function tellWeights(policy: Policy): Promise<void> {
+  const names = what === "adapter" ? [adapterPart] : probed;
+  for (const name of names) {
+    const values = await (policy as { parameter(name: string): Promise<Float32Array> }).parameter(name);
+    tell({ name, values: [...values] });
+  }
+}
+
+const adapterPart = "base_model.model.model.layers.1.mlp.up_proj.lora_B.weight";
+
+async function train(processGroup: ProcessGroup): Promise<void> {
+  const onStep = (metrics: object): void => void tell(metrics);
+  if (what === "ppo" || what === "grpo") {
+    const algorithm = algorithms[what];
+    const run = { algorithm, steps: 4, processGroup, onStep, onEnd: tellWeights };
+    await runBandit(folder === undefined ? run : { ...run, folder });
+    return;
+  }
+  const form: SftFormName = what === "adapter" ? "adapter with 8-bit moments" : "weights";
+  await runSft(folder, onStep, { form, steps: 6, processGroup, onEnd: tellWeights });
+}
+
+const place = { rank: Number(RANK), size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 4000 };
+const processGroup = await ProcessGroup.open(place);
+try {
+  await train(processGroup);
+  await processGroup.close();
+} catch (error) {
+  tell({ code: (error as { code?: string }).code, message: (error as Error).message });
+  processGroup.fail(error);
+  await processGroup.close();
+  process.exitCode = 1;
+}
