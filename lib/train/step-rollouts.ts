@@ -4,12 +4,12 @@ import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/random.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
+import { ResponseLengths } from "../rollout/response-lengths.ts";
 import { runOverRanks } from "../rollout/run-over-ranks.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
 import { sampleDynamically } from "./dynamic-sampling.ts";
-import { ResponseLengths } from "./response-lengths.ts";
 import type { RlOptions } from "./rl-options.ts";
 
 /**

@@ -148,6 +148,7 @@ export abstract class Learner {
    *
    * @param what - the sums, for errors
    * @param run - runs this rank's part
+   * @returns the sums over all ranks
    * @internal
    */
   protected async overRanks<Stats extends { readonly [Name in keyof Stats]: number }>(

@@ -29,7 +29,7 @@ function assertClose(actual: readonly Line[], expected: readonly Line[]): void {
     for (const [name, value] of numbers) {
       const [a, b] = [[actual[i]![name]].flat() as number[], [value].flat() as number[]];
       assert.equal(a.length, b.length, name);
-      const scale = Math.max(...b.map(Math.abs), 1e-3);
+      const scale = Math.max(...b.map(Math.abs), 0.1);
       const gap = Math.max(...b.map((one, k) => Math.abs(one - a[k]!)));
       assert.ok(gap <= (i === 0 ? 1e-6 : 1e-3) * scale, `line ${i}, ${name}: ${gap / scale} of ${scale}`);
     }
