@@ -74,7 +74,9 @@ export async function evaluateSets(
   for (const { name, questions } of sets) checkQuestions(name, questions);
   const empty = sets.find(({ questions }) => questions.length === 0);
   if (empty) throw new SeekError("ERR_ARGUMENT", `${empty.name}: expected at least one question, got none`);
-  const { output, resume = false, settings, rules = "flashrag", seed = 0 } = options;
+  const { output, resume = false, settings, rules = "flashrag", seed = 0, processGroup } = options;
+  if (output !== undefined && processGroup !== undefined)
+    throw new SeekError("ERR_ARGUMENT", "output: expected without processGroup");
   const log =
     output === undefined
       ? undefined

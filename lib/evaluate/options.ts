@@ -1,5 +1,6 @@
 /** What an evaluation is given: an agent, sets of questions, and how to go about it. */
 import { countKind, type OptionKinds, wholeKind } from "../base/check-options.ts";
+import type { ProcessGroup } from "../comm/process-group.ts";
 import type { Question } from "../data/question.ts";
 import type { Verdict } from "../reward/judge.ts";
 import { type RulesName, rulesNames } from "../reward/metrics/rules.ts";
@@ -24,6 +25,8 @@ export interface EvaluateSetsOptions {
   readonly judge?: (question: Question, answer: string, signal?: AbortSignal) => Promise<Verdict>;
   /** Asks the first questions of each set again, one at a time, for the time without batching. @default 0 */
   readonly alone?: number;
+  /** Ranks that all evaluate the same, each asks a part of the questions; without `output`. @default one process */
+  readonly processGroup?: ProcessGroup | undefined;
   /** Called after every question. */
   readonly onProgress?: (progress: EvaluationProgress) => void;
   readonly signal?: AbortSignal;
@@ -54,6 +57,7 @@ export const evaluateKinds: OptionKinds<EvaluateSetsOptions> = {
   settings: "object",
   judge: "function",
   alone: wholeKind,
+  processGroup: "object",
   onProgress: "function",
   signal: "signal",
 };

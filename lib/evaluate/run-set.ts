@@ -38,6 +38,7 @@ export async function runSet(
   options: EvaluateSetsOptions,
   log: ResultLog | undefined,
 ): Promise<SetRun> {
+  const { processGroup } = options;
   const known = keptOf(log?.kept ?? [], set, questions);
   const before = Math.max(0, ...[...known.values()].map(({ elapsedSeconds }) => elapsedSeconds));
   const began = performance.now() - before * 1000;
@@ -53,6 +54,7 @@ export async function runSet(
     },
     onProgress: ({ done, total }) => options.onProgress?.({ set, done, total, em: meanOf(scores) ?? 0 }),
     ...{ known, concurrency: options.concurrency, signal: options.signal },
+    ranks: processGroup && { processGroup, what: `evaluation of ${set}` },
   });
   const answeredOnes = results.filter((result) => result !== undefined);
   return {

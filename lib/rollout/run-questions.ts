@@ -2,6 +2,7 @@
 import { setMaxListeners } from "node:events";
 import { codeOf, SeekError, throwIfAborted } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
+import { type AskingRanks, gathered, ownQuestions } from "./ranked-questions.ts";
 
 /** A question without an outcome, because a server failed at it. */
 export interface Loss {
@@ -24,8 +25,8 @@ interface RunQuestionsOptions<Result> {
   readonly finish?: ((result: Result, question: Question) => Promise<Result>) | undefined;
   /** Results of an earlier run, by place. @default none */
   readonly known?: ReadonlyMap<number, Result> | undefined;
-  /** The number of the next question to ask, undefined when none is left: others may ask the rest. @default all, in order */
-  readonly take?: (() => Promise<number | undefined>) | undefined;
+  /** Ranks that ask the same questions, each of them a part. @default one process */
+  readonly ranks?: AskingRanks | undefined;
   /** Questions under way at once. @default 256 */
   readonly concurrency?: number | undefined;
   /** So many losses in a row are no accident: the server is gone. 0 loses none, and throws. @default 16 */
@@ -36,7 +37,7 @@ interface RunQuestionsOptions<Result> {
 
 /** What came of questions, in their order. */
 interface QuestionsRun<Result> {
-  /** Undefined where the question was lost, or not asked here. */
+  /** Undefined where the question was lost. */
   readonly results: readonly (Result | undefined)[];
   readonly lost: readonly Loss[];
 }
@@ -54,22 +55,31 @@ export async function runQuestions<Result>(
   questions: readonly Question[],
   options: RunQuestionsOptions<Result>,
 ): Promise<QuestionsRun<Result>> {
-  const runner = new Runner(questions, options);
-  const results = await runner.run();
-  return { results, lost: runner.lost };
+  const { ranks, concurrency = 256 } = options;
+  const own = ranks && ownQuestions(questions.length, ranks, concurrency);
+  const runner = new Runner(questions, { ...options, concurrency, ...own });
+  const running = runner.run().then((results) => ({ results, lost: runner.lost }));
+  return ranks === undefined ? running : gathered(running, ranks);
+}
+
+/** What a runner asks. */
+interface RunnerOptions<Result> extends RunQuestionsOptions<Result> {
+  readonly concurrency: number;
+  /** The number of the next question; undefined when none is left. @default all, in order */
+  readonly take?: () => Promise<number | undefined>;
 }
 
 class Runner<Result> {
   readonly lost: Loss[] = [];
   readonly #questions: readonly Question[];
-  readonly #options: RunQuestionsOptions<Result>;
+  readonly #options: RunnerOptions<Result>;
   readonly #stopped = new AbortController();
   readonly #signal: AbortSignal;
   #failure: { readonly error: unknown } | undefined;
   #done: number;
   #lostInARow = 0;
 
-  constructor(questions: readonly Question[], options: RunQuestionsOptions<Result>) {
+  constructor(questions: readonly Question[], options: RunnerOptions<Result>) {
     this.#questions = questions;
     this.#options = options;
     this.#done = options.known?.size ?? 0;
@@ -80,7 +90,7 @@ class Runner<Result> {
   }
 
   async run(): Promise<(Result | undefined)[]> {
-    const { known, concurrency = 256, take = this.#inOrder(), signal } = this.#options;
+    const { known, concurrency, take = this.#inOrder(), signal } = this.#options;
     const finished: Promise<Result | undefined>[] = new Array(this.#questions.length).fill(undefined);
     const askNext = async (): Promise<boolean> => {
       const index = this.#signal.aborted ? undefined : await take().catch((error) => this.#stop(error));

@@ -5,7 +5,7 @@ import { mixSeed } from "../base/random.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
 import { ResponseLengths } from "../rollout/response-lengths.ts";
-import { runOverRanks } from "../rollout/run-over-ranks.ts";
+import { runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
 import { itemsOfStep } from "./batch/order.ts";
@@ -132,10 +132,13 @@ async function sampleGroups(
     const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
     return sampleGroup(group, question, options, run);
   };
-  const sizes = asked.map((question) => lengths.of(question));
   const { processGroup } = learners.trainer;
-  const groups = await runOverRanks(asked, { processGroup, sizes, what: "rollouts", ask, signal });
-  return groups.filter((group) => group !== undefined);
+  const sizes = asked.map((question) => lengths.of(question));
+  const { results } = await runQuestions(asked, {
+    ...{ ask, concurrency: asked.length, patience: 0, signal },
+    ranks: processGroup && { processGroup, sizes, what: `rollouts of step ${step + 1}` },
+  });
+  return results.filter((group) => group !== undefined);
 }
 
 /** Those with a reward. @throws ERR_REMOTE when there is none */

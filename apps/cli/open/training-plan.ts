@@ -1,6 +1,7 @@
 /** Options of `seekrl train`, and the training that they describe. */
 
 import { z } from "zod";
+import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import { evaluate } from "../../../lib/evaluate/evaluate.ts";
 import { trainingOf } from "../../../lib/recipes/plan.ts";
@@ -100,6 +101,8 @@ export type TrainOptions = z.output<typeof trainOptions>;
 export interface PlanContext {
   readonly opened: { readonly learners: RlOptions["learners"] };
   readonly io: CommandIo;
+  /** The ranks that train together; undefined for one process. */
+  readonly processGroup: ProcessGroup | undefined;
   readonly last: { metrics?: RlMetrics };
 }
 
@@ -113,7 +116,7 @@ export async function planTraining(
   given: TrainOptions,
   recipe: Recipe,
   parts: AgentParts,
-  { opened, io, last }: PlanContext,
+  { opened, io, processGroup, last }: PlanContext,
 ): Promise<RlOptions> {
   const { steps, samples } = recipe.training;
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
@@ -138,7 +141,7 @@ export async function planTraining(
       best: bestOf(given),
       onCheckpoint,
     },
-    evaluation: await planEvaluation(given, agent, io),
+    evaluation: await planEvaluation(given, agent, { io, processGroup }),
     collapse: planCollapse(given, io),
     onStep: (metrics, trajectories) => {
       last.metrics = metrics;
@@ -181,7 +184,7 @@ function onceAStep(io: CommandIo, last: PlanContext["last"]): (reason: string) =
 async function planEvaluation(
   { evalQuestions, evalEvery, evalFirst: isFirst, seed }: TrainOptions,
   policy: Agent,
-  { signal }: CommandIo,
+  { io: { signal }, processGroup }: Pick<PlanContext, "io" | "processGroup">,
 ): Promise<RlOptions["evaluation"]> {
   if (evalQuestions === undefined) return undefined;
   const questions = await loadMixed(evalQuestions);
@@ -190,7 +193,7 @@ async function planEvaluation(
     every: evalEvery,
     isFirst,
     evaluate: async () => {
-      const evaluation = await evaluate({ questions, agent, seed, signal });
+      const evaluation = await evaluate({ questions, agent, seed, signal, processGroup });
       const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
       return {
         "eval/em": em,

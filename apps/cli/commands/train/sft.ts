@@ -17,6 +17,7 @@ import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/t
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { settingOfPolicy } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { inJob, type Job } from "../../open/job.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import {
   copyBeside,
@@ -90,54 +91,57 @@ export const sftCommand = command({
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   goesOn: "from the last finished step",
   options: schema,
-  run: async (given, io) => {
-    const folders = await policyFolders(given);
-    const lora = loraOf(given.lora);
-    if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
-    const isAdapter = lora !== undefined || folders.adapter !== undefined;
-    if (given.recipe !== undefined && (await settingOfPolicy(folders)) === undefined) {
-      throw new UsageError(`--recipe: expected with a model of the built-in world, got ${folders.model}`);
-    }
-    const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
-    const options = { ...given, ...folders, learningRate };
-    const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
-    const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
-    const sequences = await readSequences(data, parts, otherWeight);
-    const planned = await planEpochs(sequences, options);
-    const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
-    await using loaded = await loadPolicy({ ...options, lora });
-    checkContexts([...sequences, ...held], loaded.model.config);
-    const pace = new Pace();
-    const { steps } = planned;
-    const memory = memoryOf(loaded, sequences, options);
-    tellPlan(loaded, memory, { ...options, steps }, io);
-    if (options.dryRun) return io.result({ steps, memory });
-    await using trainer = await openTrainer(loaded.policy, {
-      ...options.optimizer,
-      activationBytes: bytesOf(options.activationGib),
-    });
-    let loss = Number.NaN;
-    await runSft({
-      ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
-      learningRate: rateOf(options, steps),
-      evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
-      run: {
-        ...(await runFolderOf(options)),
-        best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
-        onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
-      },
-      onStep: (metrics) => {
-        loss = metrics.loss;
-        io.log(sftStepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
-      },
-    });
-    const folder = join(options.out, "model");
-    const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
-    const done = await doneIn(options.out);
-    io.write(`${done} steps${outcome}; model in ${folder}\n`);
-    io.result({ steps: done, loss: Number.isNaN(loss) ? null : loss, model: folder });
-  },
+  run: (given, io) => inJob(io, (job) => fineTune(given, job)),
 });
+
+async function fineTune(given: z.output<typeof schema>, { io, processGroup }: Job): Promise<void> {
+  const folders = await policyFolders(given);
+  const lora = loraOf(given.lora);
+  if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
+  const isAdapter = lora !== undefined || folders.adapter !== undefined;
+  if (given.recipe !== undefined && (await settingOfPolicy(folders)) === undefined) {
+    throw new UsageError(`--recipe: expected with a model of the built-in world, got ${folders.model}`);
+  }
+  const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
+  const options = { ...given, ...folders, learningRate };
+  const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
+  const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
+  const sequences = await readSequences(data, parts, otherWeight);
+  const planned = await planEpochs(sequences, options);
+  const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
+  await using loaded = await loadPolicy({ ...options, lora });
+  checkContexts([...sequences, ...held], loaded.model.config);
+  const pace = new Pace();
+  const { steps } = planned;
+  const memory = memoryOf(loaded, sequences, options);
+  tellPlan(loaded, memory, { ...options, steps }, io);
+  if (options.dryRun) return io.result({ steps, memory });
+  await using trainer = await openTrainer(loaded.policy, {
+    ...options.optimizer,
+    activationBytes: bytesOf(options.activationGib),
+    processGroup,
+  });
+  let loss = Number.NaN;
+  await runSft({
+    ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
+    learningRate: rateOf(options, steps),
+    evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
+    run: {
+      ...(await runFolderOf(options)),
+      best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
+      onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
+    },
+    onStep: (metrics) => {
+      loss = metrics.loss;
+      io.log(sftStepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
+    },
+  });
+  const folder = join(options.out, "model");
+  const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
+  const done = await doneIn(options.out);
+  io.write(`${done} steps${outcome}; model in ${folder}\n`);
+  io.result({ steps: done, loss: Number.isNaN(loss) ? null : loss, model: folder });
+}
 
 type Options = z.output<typeof schema> & { readonly learningRate: number };
 

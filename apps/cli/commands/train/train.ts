@@ -12,6 +12,7 @@ import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts"
 import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { inJob, type Job } from "../../open/job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openLiveStudio } from "../../open/live-studio.ts";
@@ -38,41 +39,44 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
   options: trainOptions.extend(workerOptions),
-  run: async (options, io) => {
-    const given = { ...options, ...(await policyFolders(options)) };
-    const { baseline, tools } = given;
-    if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
-      throw new UsageError("--baseline: expected without --tools and stage=auto, which are a recipe's");
-    }
-    if (given.judge !== undefined && given.rewardUrl !== undefined) {
-      throw new UsageError("--reward-url: expected without --judge, which rewards answers too");
-    }
-    const needsSearch = baseline === undefined || searchesFor(baseline);
-    await using environment = needsSearch ? await openEnvironment(given) : noSearch;
-    await using rewards = await openJudgeRewards(given.judge);
-    const parts = { tools: environment.tools, judge: rewards.judge };
-    // What does not go together is refused before a model is read.
-    const { lora } = trainedRecipe(given, parts).training;
-    if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
-    await using policy = await openLocalPolicy({ ...given, lora });
-    refuseQuantised(policy, given.model);
-    await using _studio = await openLiveStudio(given.studio && !given.dryRun, given.out, io);
-    const last: { metrics?: RlMetrics } = {};
-    const stages = stagesOf(given);
-    for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, last });
-    if (given.dryRun) return;
-    const { out } = stages.at(-1)!.given;
-    const [folder, steps] = [join(out, "model"), await doneIn(out)];
-    const outcome =
-      last.metrics === undefined
-        ? " were done before"
-        : `, reward ${last.metrics["reward/total"]?.toFixed(3)} in the last`;
-    io.write(`${steps} steps${outcome}; model in ${folder}\n`);
-    io.result({ steps, model: folder, metrics: last.metrics ?? null });
-  },
+  run: (options, io) => inJob(io, (job) => train(options, job)),
 });
 
 type Given = TrainOptions & WorkerChoice;
+
+async function train(options: Given, { io, processGroup }: Job): Promise<void> {
+  const given = { ...options, ...(await policyFolders(options)) };
+  const { baseline, tools } = given;
+  if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
+    throw new UsageError("--baseline: expected without --tools and stage=auto, which are a recipe's");
+  }
+  if (given.judge !== undefined && given.rewardUrl !== undefined) {
+    throw new UsageError("--reward-url: expected without --judge, which rewards answers too");
+  }
+  const needsSearch = baseline === undefined || searchesFor(baseline);
+  await using environment = needsSearch ? await openEnvironment(given) : noSearch;
+  await using rewards = await openJudgeRewards(given.judge);
+  const parts = { tools: environment.tools, judge: rewards.judge };
+  // What does not go together is refused before a model is read.
+  const { lora } = trainedRecipe(given, parts).training;
+  if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
+  await using policy = await openLocalPolicy({ ...given, lora });
+  refuseQuantised(policy, given.model);
+  const isFirst = (processGroup?.rank ?? 0) === 0;
+  await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
+  const last: { metrics?: RlMetrics } = {};
+  const stages = stagesOf(given);
+  for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, processGroup, last });
+  if (given.dryRun) return;
+  const { out } = stages.at(-1)!.given;
+  const [folder, steps] = [join(out, "model"), await doneIn(out)];
+  const outcome =
+    last.metrics === undefined
+      ? " were done before"
+      : `, reward ${last.metrics["reward/total"]?.toFixed(3)} in the last`;
+  io.write(`${steps} steps${outcome}; model in ${folder}\n`);
+  io.result({ steps, model: folder, metrics: last.metrics ?? null });
+}
 
 /** One run of a training, in a folder of its own. */
 interface Stage {
@@ -111,6 +115,7 @@ async function trainStage(
   await using opened = await openLearners(policy.policy, recipe.algorithm, {
     ...optimiserOf(recipe.training),
     activationBytes: bytesOf(given.activationGib),
+    processGroup: rest.processGroup,
   });
   const parts = agentPartsOf(policy, recipe, environment.search);
   const { io } = rest;
