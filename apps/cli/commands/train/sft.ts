@@ -17,7 +17,7 @@ import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/t
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { settingOfPolicy } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { inJob, type Job } from "../../open/job.ts";
+import { inJob, type Job } from "../../job.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import {
   copyBeside,

@@ -12,7 +12,7 @@ import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts"
 import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { inJob, type Job } from "../../open/job.ts";
+import { inJob, type Job } from "../../job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openLiveStudio } from "../../open/live-studio.ts";

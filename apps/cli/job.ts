@@ -1,8 +1,8 @@
 /** A command that several processes run together: where this one stands, and what it prints. */
 
-import { placeOf } from "../../../lib/comm/launch-variables.ts";
-import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
-import type { CommandIo } from "../command.ts";
+import { placeOf } from "../../lib/comm/launch-variables.ts";
+import type { ProcessGroup } from "../../lib/comm/process-group.ts";
+import type { CommandIo } from "./command.ts";
 
 /** One process's part in a command. */
 export interface Job {
@@ -29,7 +29,7 @@ export async function inJob(io: CommandIo, work: (job: Job) => Promise<void>): P
   const place = placeOf();
   if (place === undefined || place.size === 1) return work({ processGroup: undefined, io });
   const { rank, size, address, port, isServedByLauncher: isServed, restarts } = place;
-  const { ProcessGroup } = await import("../../../lib/comm/process-group.ts");
+  const { ProcessGroup } = await import("../../lib/comm/process-group.ts");
   const processGroup = await ProcessGroup.open({ rank, size, address, port, isServed, job: `${restarts}` });
   try {
     await work({ processGroup, io: rank === 0 ? io : quietIo(io) });
