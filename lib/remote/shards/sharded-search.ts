@@ -56,8 +56,9 @@ function checkShards(name: string, value: unknown): void {
 /**
  * Search over the shards of one index, each served by `retriever serve` on one machine or, as replicas, on several. Hits,
  * scores and order are those of one index over all passages, ties included: words are weighed by the frequencies of the
- * whole, and passages that score alike come in the order of the corpus. Where shards walk a graph, or score candidates of
- * `i8` or `b1` again, they find what the one index would have found or better.
+ * whole, and passages that score alike come in the order of the corpus. Where shards score candidates of `i8` or `b1` again,
+ * each place has a passage as near as one index has there, or nearer; graphs find what they find, four small ones mostly more than a
+ * large one.
  *
  * A shard's quickest server is asked first; one that fails is left out for `coolMs` and until its `/health` is good again.
  *

@@ -45,6 +45,20 @@ test("many passages of the corpus score alike, in shards apart", async () => {
   assert.ok(tied.length > 100, `${tied.length} passages that score as one of another shard does`);
 });
 
+test("candidates that are scored again are as good as one index's at every place, or better", async () => {
+  const again = await buildShards(300, 3, { dtype: "i8", kind: "exact" });
+  const servers = await Promise.all(again.shards.map((folder) => serveIndex(folder)));
+  const one = await openIndex(again.whole, { mode: "dense", overFetch: 1 });
+  const search = shardedSearch({ shards: servers.map(({ url }) => [url]), mode: "dense" });
+  const [expected, found] = [await one(queries, { topK: 9 }), await search(queries, { topK: 9 })];
+  for (const [q, hits] of expected.entries())
+    for (const [i, { score }] of hits.entries())
+      assert.ok((found[q]?.[i]?.score ?? 0) >= score, `${q}, ${i}`);
+  one.close();
+  for (const each of servers) await each[Symbol.asyncDispose]();
+  await again.remove();
+});
+
 test("shards named in another order are searched in the order of their passages", async () => {
   const one = await openIndex(world.whole);
   const search = shardedSearch({ shards: shards.toReversed() });
