@@ -139,16 +139,13 @@ export class WorkerPool {
     const taking = this.#workers.filter(({ staleness }) => staleness === undefined);
     if (taking.length === 0) return;
     const weights = await this.#folder.write(this.#options.policy);
-    await Promise.all(
-      taking.map(async (worker) => {
-        try {
-          await worker.server.load(weights, this.#stopped);
-          if (this.#places.open(worker.place)) this.#warn(`worker ${worker.place.name}: is back`);
-        } catch (error) {
-          onFailure(worker, error);
-        }
-      }),
-    );
+    const signal = this.#stopped;
+    const loads = await Promise.allSettled(taking.map(({ server }) => server.load(weights, signal)));
+    for (const [i, load] of loads.entries()) {
+      const worker = taking[i]!;
+      if (load.status === "rejected") onFailure(worker, load.reason);
+      else if (this.#places.open(worker.place)) this.#warn(`worker ${worker.place.name}: is back`);
+    }
   }
 
   /** One that is given no weights leaves when its own are too old, and is tried again until then. */
@@ -216,8 +213,7 @@ async function probe(server: TokenServer, signal: AbortSignal | undefined): Prom
 
 function refusal({ server }: Worker, error: unknown): unknown {
   if (!(error instanceof SeekError) || error.code === "ERR_ABORTED") return error;
-  const remedy =
-    "Or declare with staleness for how many versions it may roll out with the weights that it has";
+  const remedy = "Or declare with staleness for how many steps it may roll out with the weights that it has";
   const message = `worker ${server.name}: takes no weights: ${error.message}. ${remedy}`;
   return new SeekError(error.code, message, { cause: error });
 }

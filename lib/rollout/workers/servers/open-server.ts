@@ -1,10 +1,10 @@
 /** Finds out which kind of server stands at an address, and speaks to it. */
 import { SeekError } from "../../../base/errors.ts";
-import { lazySchema } from "../../../base/on-first-use.ts";
 import { Endpoint, httpUrl } from "../../../remote/endpoint.ts";
 import { Fault } from "../../../remote/fault.ts";
 import type { TransportOptions } from "../../../remote/guard.ts";
 import { bearer, type KeyOptions, optionalKey } from "../../../remote/secret.ts";
+import { firstModel } from "./models.ts";
 import { SeekrlServer } from "./seekrl.ts";
 import { SglangServer } from "./sglang.ts";
 import type { ServerParts, TokenServer } from "./token-server.ts";
@@ -19,20 +19,6 @@ interface ServerChoice extends KeyOptions {
   readonly eosIds: readonly number[];
 }
 
-const modelList = lazySchema((z) =>
-  z.looseObject({
-    data: z
-      .array(
-        z.looseObject({
-          id: z.string(),
-          owned_by: z.string().nullish(),
-          max_model_len: z.int().nullish(),
-        }),
-      )
-      .min(1),
-  }),
-);
-
 const kinds: Readonly<Record<string, new (parts: ServerParts) => TokenServer>> = {
   seekrl: SeekrlServer,
   vllm: VllmServer,
@@ -41,6 +27,9 @@ const kinds: Readonly<Record<string, new (parts: ServerParts) => TokenServer>> =
 
 /** A turn may take minutes; whoever fails thrice is left for another. */
 const patience = { timeoutMs: 300_000, deadlineMs: 900_000, retries: 2 };
+
+/** Whether it is there shows soon. */
+const hastyPatience = { timeoutMs: 10_000, deadlineMs: 25_000, retries: 1, maxConcurrent: 4 };
 
 /** Weights of a large model take long to send and to load. */
 const weightsPatience = { timeoutMs: 900_000, deadlineMs: 1_800_000, retries: 1, maxConcurrent: 4 };
@@ -59,22 +48,21 @@ export async function openServer(choice: ServerChoice, signal?: AbortSignal): Pr
   const secrets = bearer(optionalKey(key));
   const sampling = new Endpoint(root, secrets, { ...patience, ...transport, maxConcurrent });
   const admin = new Endpoint(root, secrets, weightsPatience);
+  const hasty = new Endpoint(root, secrets, hastyPatience);
   const name = root.host;
-  const { data } = await listed(sampling, name, signal);
-  const [{ id: model, owned_by, max_model_len }] = data as [(typeof data)[number]];
+  const { id: model, owned_by, max_model_len } = await listed(hasty, name, signal);
   const Kind = kinds[owned_by ?? ""];
   if (Kind === undefined) {
     const expected = `a server of ${Object.keys(kinds).join(", ")} (owned_by in /v1/models)`;
     const remedy = "Remedy: vLLM, SGLang or seekrl serve, which tell the ids that they sample";
     throw new SeekError("ERR_ARGUMENT", `worker ${name}: expected ${expected}, got ${owned_by}. ${remedy}`);
   }
-  return new Kind({ name, sampling, admin, model, eosIds, maxTokens: max_model_len ?? undefined });
+  return new Kind({ name, sampling, admin, hasty, model, eosIds, maxTokens: max_model_len ?? undefined });
 }
 
 async function listed(endpoint: Endpoint, name: string, signal: AbortSignal | undefined) {
   try {
-    const url = endpoint.at("v1", "models");
-    return await endpoint.call({ url, method: "GET", expect: modelList(), signal });
+    return await firstModel(endpoint, signal);
   } catch (cause) {
     if (!(cause instanceof Fault)) throw cause;
     const remedy = "Remedy: its address, without a path, and its key";

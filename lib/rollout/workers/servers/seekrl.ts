@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
 import { Fault } from "../../../remote/fault.ts";
+import { firstModel } from "./models.ts";
 import { completeTokens, completionBody } from "./openai-tokens.ts";
 import type {
   SampledTokens,
@@ -48,6 +49,7 @@ export class SeekrlServer implements TokenServer {
   async load({ folder, version }: WrittenWeights, signal?: AbortSignal): Promise<void> {
     const { admin } = this.#parts;
     if (this.#loaded === version) return;
+    await firstModel(this.#parts.hasty, signal);
     this.#pushed = [version, ...this.#pushed.slice(0, 2)];
     const upload = `${version}-${randomBytes(6).toString("hex")}`;
     try {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { Fault } from "../../../remote/fault.ts";
+import { firstModel } from "./models.ts";
 import { checkFinish } from "./openai-tokens.ts";
 import {
   checkedTokens,
@@ -87,6 +88,7 @@ export class SglangServer implements TokenServer {
   async load({ folder, isAdapter, version }: WrittenWeights, signal?: AbortSignal): Promise<void> {
     const before = this.#loaded;
     if (before?.version === version) return;
+    await firstModel(this.#parts.hasty, signal);
     if (!isAdapter) {
       this.#models = [version, ...this.#models.slice(0, 2)];
       const body = { model_path: folder, weight_version: String(version), flush_cache: true };

@@ -61,8 +61,10 @@ export interface ServerParts {
   readonly name: string;
   /** For turns; its address is the server's root. */
   readonly sampling: Endpoint;
-  /** For everything else. */
+  /** For weights. */
   readonly admin: Endpoint;
+  /** Asked first, so that a server that is gone holds nobody up. */
+  readonly hasty: Endpoint;
   /** The model's name there. */
   readonly model: string;
   readonly maxTokens: number | undefined;

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { SeekError } from "../../../base/errors.ts";
 import { mixSeed } from "../../../base/random.ts";
 import { Fault } from "../../../remote/fault.ts";
+import { firstModel } from "./models.ts";
 import { completeTokens, completionBody } from "./openai-tokens.ts";
 import {
   type SampledTokens,
@@ -60,6 +61,7 @@ export class VllmServer implements TokenServer {
     const before = this.#loaded;
     const model = `seekrl-${this.#tag}-${version}`;
     if (before?.model === model) return;
+    await firstModel(this.#parts.hasty, signal);
     await this.#post("load_lora_adapter", { lora_name: model, lora_path: folder }, signal);
     this.#loaded = { model, version };
     if (before !== undefined) await this.#unload(before.model);
