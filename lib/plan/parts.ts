@@ -20,9 +20,11 @@ export interface TrainWork extends TokenWork {
 export interface Parts {
   /** One token of each sequence. */
   decodeSeconds(work: DecodeWork): number;
-  /** A forward pass: prompts and observations that are read, texts that are scored. */
+  /** Prompts and observations on their way into an engine's cache. */
+  readSeconds(work: TokenWork): number;
+  /** A forward pass over texts that are scored. */
   forwardSeconds(work: TokenWork): number;
-  /** Forward and backward. */
+  /** Forward and backward of one micro-batch. */
   trainSeconds(work: TrainWork): number;
   /** One update of so many weights. */
   optimiserSeconds(parameters: number): number;
@@ -66,12 +68,15 @@ export function computedParts(config: DecoderConfig, device: Device, form: Train
   const perToken = 2 * (activeWeights(config) + headWeights(config));
   // Of experts a batch reads those that its tokens choose; all of them from some sequences on.
   const read = (sequences: number): number => form.weightBytes * expertShare(config, sequences);
+  const forwardSeconds = (work: TokenWork): number =>
+    forwardFlops(config, work) / (flops * utilisation.forward);
   return {
     decodeSeconds: ({ sequences, context }) =>
       Math.max(read(sequences) / bytesPerSecond, (perToken * sequences) / (flops * utilisation.forward)) +
       (sequences * context * cacheBytesPerToken(config)) / bytesPerSecond +
       launch,
-    forwardSeconds: (work) => forwardFlops(config, work) / (flops * utilisation.forward),
+    readSeconds: forwardSeconds,
+    forwardSeconds,
     trainSeconds: ({ recomputed, ...work }) =>
       ((form.isAdapter ? 2 : 3) + recomputed) * (forwardFlops(config, work) / (flops * utilisation.train)),
     // Weight and state are read and written, the f32 gradient read and set to zero.

@@ -8,6 +8,8 @@ export interface EngineRollouts {
   readonly questions: number;
   /** Sequences that have room at once. */
   readonly room: number;
+  /** Questions that are under way at once. */
+  readonly begun: number;
   /** Names its draws. */
   readonly rank: number;
 }
@@ -48,10 +50,13 @@ class Engine {
   }
 
   play(questions: number, room: number): RolloutSeconds {
-    let waiting = questions * this.#work.samples;
+    const { samples } = this.#work;
+    let waiting = questions * samples;
     while (waiting > 0 || this.#writing.length > 0 || this.#searching.length > 0) {
       const free = room - this.#writing.length - this.#searching.length;
-      const begun = Math.min(waiting, Math.max(0, free));
+      // A question begins with all of its samples, where so many have room.
+      const whole = room < samples ? free : free - (free % samples);
+      const begun = Math.min(waiting, Math.max(0, whole));
       waiting -= begun;
       if (begun > 0) this.#begin(begun);
       this.#takeFound();
@@ -76,7 +81,7 @@ class Engine {
   }
 
   #read(tokens: number, context: number): void {
-    if (tokens > 0) this.#spend(this.#parts.forwardSeconds({ tokens, rows: 0, context }));
+    if (tokens > 0) this.#spend(this.#parts.readSeconds({ tokens, rows: 0, context }));
   }
 
   #turnLength(): number {
@@ -145,13 +150,13 @@ class Engine {
  *
  * @param parts - what its steps take
  * @param work - lengths, turns, the time of a search
- * @param options - its questions, and how many sequences have room
+ * @param options - its questions, how many are under way at once, how many sequences have room
  * @returns seconds; the same for the same arguments
  */
 export function rolloutSeconds(
   parts: Parts,
   work: Workload,
-  { questions, room, rank }: EngineRollouts,
+  { questions, room, begun, rank }: EngineRollouts,
 ): RolloutSeconds {
-  return new Engine(parts, work, rank).play(questions, Math.max(1, room));
+  return new Engine(parts, work, rank).play(questions, Math.max(1, Math.min(room, begun * work.samples)));
 }

@@ -74,6 +74,8 @@ export const assumed = {
   exchangeBytesPerSecond: 1e9,
   /** Of a machine's folder for checkpoints. */
   diskBytesPerSecond: 2e9,
+  /** Of a rank's questions, the share that it begins at once. */
+  begunAtOnce: 0.75,
   /** Weights of one message of a collective's. */
   bucketWeights: 2 ** 24,
 } as const;
@@ -103,6 +105,7 @@ function sharedParts({ parts, config: { numLayers, hiddenSize } }: PlannedStep, 
   return {
     ...parts,
     decodeSeconds: (work) => parts.decodeSeconds(work) + forward(work.sequences),
+    readSeconds: (work) => parts.readSeconds(work) + forward(work.tokens),
     forwardSeconds: (work) => parts.forwardSeconds(work) + forward(work.tokens),
     trainSeconds: (work) => parts.trainSeconds(work) + (2 + work.recomputed) * forward(work.tokens),
   };
@@ -114,8 +117,10 @@ function rolloutsOf({ workload, sizes }: PlannedStep, { engines }: Groups, parts
   const most = Math.ceil(workload.questions / engines);
   const numFull = workload.questions - (most - 1) * engines;
   const played = Math.min(numFull, mostPlayed);
+  // What a rank has not begun goes to idle ones (lib/rollout/run-over-ranks.ts).
+  const begun = engines === 1 ? most : Math.ceil((workload.questions / engines) * assumed.begunAtOnce);
   const runs = Array.from({ length: played }, (_, rank) =>
-    rolloutSeconds(parts, workload, { questions: most, room: sizes.room, rank }),
+    rolloutSeconds(parts, workload, { questions: most, room: sizes.room, begun, rank }),
   );
   return runs.reduce((slowest, run) => (run.whole > slowest.whole ? run : slowest));
 }
@@ -123,15 +128,21 @@ function rolloutsOf({ workload, sizes }: PlannedStep, { engines }: Groups, parts
 /** Engines that are played through; the slowest of more is hardly slower. */
 const mostPlayed = 32;
 
-/** Tokens of the rank that has most: whole texts, and a prompt again for each part that a question's texts are cut into. */
-function trainedTokens(workload: Workload, ranks: number): { tokens: number; rows: number; context: number } {
+/**
+ * Tokens of the rank that has most of a part of the texts, drawn at random as mini-batches are: whole texts, and a prompt
+ * for each question of it, again for each piece that a question's texts are cut into.
+ */
+function trainedTokens(workload: Workload, ranks: number, parts: number) {
   const { questions, samples, promptTokens } = workload;
-  const { sequences, length, rows, own } = textSums(workload);
+  const { length, rows, own } = textSums(workload);
+  const sequences = (questions * samples) / parts;
+  // Questions of which at least one text is drawn.
+  const drawn = questions * (1 - (1 - 1 / parts) ** samples);
+  const alike = sequences / drawn;
   const most = Math.ceil(sequences / ranks);
   // A rank's share is made of at least four pieces (lib/train/batch/families.ts).
-  const together = ranks === 1 ? samples : Math.min(samples, Math.max(1, Math.floor(sequences / ranks / 4)));
-  const prompts = Math.min(most, Math.ceil(most / together), Math.ceil((questions * samples) / together));
-  return { tokens: most * own + prompts * promptTokens, rows: most * rows, context: length / 2 };
+  const together = ranks === 1 ? alike : Math.min(alike, Math.max(1, Math.floor(sequences / ranks / 4)));
+  return { tokens: most * own + (most / together) * promptTokens, rows: most * rows, context: length / 2 };
 }
 
 /** Collectives of one update, and of its micro-batches. */
@@ -158,14 +169,13 @@ interface Update {
 function updatesOf(step: PlannedStep, groups: Groups, parts: Parts): Update {
   const { workload, sizes, layout } = step;
   const { updates, epochs, hasCritic } = workload;
-  const share = trainedTokens(workload, groups.ranks);
+  const share = trainedTokens(workload, groups.ranks, updates / epochs);
   const models = hasCritic ? 2 : 1;
-  const tokens = (epochs * share.tokens) / updates;
-  const rows = (epochs * share.rows) / updates;
-  const microBatches = Math.ceil(tokens / sizes.microBatchTokens);
-  const computed =
-    parts.trainSeconds({ tokens, rows, context: share.context, recomputed: sizes.recomputed }) +
-    microBatches * parts.microBatchSeconds;
+  const microBatches = Math.ceil(share.tokens / sizes.microBatchTokens);
+  const [tokens, rows] = [share.tokens / microBatches, share.rows / microBatches];
+  const { context } = share;
+  const microBatch = parts.trainSeconds({ tokens, rows, context, recomputed: sizes.recomputed });
+  const computed = microBatches * (microBatch + parts.microBatchSeconds);
   const { reduced, gathered, weights } = updateCollectives(step, groups, microBatches);
   // Gradients hide under the backward pass of the micro-batches that reduce, gathered weights under the whole.
   const hidden = sizes.overlap * computed;
@@ -182,7 +192,7 @@ function updatesOf(step: PlannedStep, groups: Groups, parts: Parts): Update {
 }
 
 function scoringOf({ workload, sizes, layout }: PlannedStep, groups: Groups, parts: Parts): number {
-  const { tokens, rows, context } = trainedTokens(workload, groups.ranks);
+  const { tokens, rows, context } = trainedTokens(workload, groups.ranks, 1);
   const passes = Math.ceil(tokens / sizes.microBatchTokens);
   const gathered = layout.zero >= 3 ? passes * gatherSeconds(sizes.weightBytes, groups.data) : 0;
   return workload.scorings * Math.max(parts.forwardSeconds({ tokens, rows, context }), gathered);

@@ -27,6 +27,7 @@ export const config = decoderConfig({
 /** A token costs 1 ms in a batch of any size, 1 ms to train, 0.1 ms to read. */
 export const parts: Parts = {
   decodeSeconds: () => 1e-3,
+  readSeconds: ({ tokens }) => 1e-4 * tokens,
   forwardSeconds: ({ tokens }) => 1e-4 * tokens,
   trainSeconds: ({ tokens }) => 1e-3 * tokens,
   optimiserSeconds: () => 0.25,

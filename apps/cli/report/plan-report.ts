@@ -115,7 +115,7 @@ export function assumptionLines({ gpu, gpusPerMachine, networkGbits, training }:
     `${gpusPerMachine} cards a machine; between machines ${networkGbits} Gbit/s a card (${percent(reached.link)} reached); a message takes ${latencies.machine * 1e6} us within a machine, ${latencies.network * 1e6} us between`,
     `collectives are rings within machines, then between them; gradients are f32; messages of ${number(assumed.bucketWeights)} weights; they hide under ${percent(overlap)} of the pass that they belong to`,
     "ZeRO 2 reduces each micro-batch, ZeRO 3 gathers each layer in forward and backward of each, and all weights once for the engines; tensor parallelism adds two all-reduces of f32 a layer and pass",
-    `turns are ${percent(workload.spread)} around ${workload.responseTokens} tokens, ${workload.searches} searches of ${workload.searchSeconds} s, ${workload.observationTokens} tokens found; samples of a question read its prompt once; no drafts`,
+    `turns are ${percent(workload.spread)} around ${workload.responseTokens} tokens, ${workload.searches} searches of ${workload.searchSeconds} s, ${workload.observationTokens} tokens found; samples of a question read its prompt once; a rank begins ${percent(assumed.begunAtOnce)} of its questions at once; no drafts`,
     `each card uses 90 % of its memory; a checkpoint every ${checkpointEvery} steps at ${assumed.diskBytesPerSecond / 1e9} GB/s a machine; trajectories travel at ${assumed.exchangeBytesPerSecond / 1e9} GB/s, ${assumed.exchangedBytesPerToken} bytes a token; 0.1 s of a step are fixed`,
     staleness === 0
       ? "rollouts wait for updates"
