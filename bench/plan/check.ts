@@ -1,12 +1,12 @@
 /**
  * How far from the truth is the simulation behind `seekrl plan`, for 2 and 4 processes of this machine?
  *
- * `nice -n -20 node dist/bench/plan/check.js [--repeats 4] [--rounds 3] [--out FILE]`. Measures the parts with 1, 2 and 4 processes side by
+ * `nice -n -20 node dist/bench/plan/check.js [--repeats 4] [--rounds 3] [--out FILE] [--from FILE]...`. Measures the parts with 1, 2 and 4 processes side by
  * side, a reduction between two, and the smallest step; predicts steps of SFT and of reinforcement learning by 1, 2 and 4
- * processes, and measures those. No peer predicts these times; what is compared is prediction and measurement.
+ * processes, and measures those; `--from` adds what other calls wrote by `--out`, and with `--rounds 0` measures nothing. No peer predicts these times; what is compared is prediction and measurement.
  */
 import { spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -20,6 +20,7 @@ const { values } = parseArgs({
   options: {
     ...{ repeats: { type: "string", default: "4" }, rounds: { type: "string", default: "3" } },
     out: { type: "string" },
+    from: { type: "string", multiple: true, default: [] },
   },
 });
 const cores = availableParallelism();
@@ -84,11 +85,19 @@ function least<Result>(a: Result, b: Result): Result {
 }
 
 const outcomes = new Map<string, unknown>();
+for (const file of values.from) merge(JSON.parse(await readFile(file, "utf8")));
+
+function merge(round: Readonly<Record<string, unknown>>): void {
+  for (const [name, now] of Object.entries(round)) {
+    const before = outcomes.get(name);
+    outcomes.set(name, before === undefined ? now : least(before, now));
+  }
+}
+
 for (let round = 0; round < Number(values.rounds); round += 1) {
   for (const [what, size] of jobs) {
     const now = await job<unknown>(what, size);
-    const before = outcomes.get(`${what} ${size}`);
-    outcomes.set(`${what} ${size}`, before === undefined ? now : least(before, now));
+    merge({ [`${what} ${size}`]: now });
     process.stderr.write(`${round} ${what} ${size} ${JSON.stringify(now)}\n`);
   }
 }
@@ -183,4 +192,4 @@ const head = [
 const result = { worst, link, parts: Object.fromEntries(partsOf), found, tiny };
 const table = [`| ${head.join(" | ")} |`, `|${head.map(() => "---|").join("")}`, ...rows].join("\n");
 process.stdout.write(`${table}\n${JSON.stringify(result)}\n`);
-if (values.out !== undefined) await writeFile(values.out, JSON.stringify({ ...result, rows }));
+if (values.out !== undefined) await writeFile(values.out, JSON.stringify(Object.fromEntries(outcomes)));

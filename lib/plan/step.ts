@@ -177,11 +177,10 @@ function updatesOf(step: PlannedStep, groups: Groups, parts: Parts): Update {
   const microBatch = parts.trainSeconds({ tokens, rows, context, recomputed: sizes.recomputed });
   const computed = microBatches * (microBatch + parts.microBatchSeconds);
   const { reduced, gathered, weights } = updateCollectives(step, groups, microBatches);
-  // Gradients hide under the backward pass of the micro-batches that reduce, gathered weights under the whole.
-  const hidden = sizes.overlap * computed;
-  const backward = (2 / 3) * hidden * (layout.zero >= 2 ? 1 : 1 / microBatches);
-  const exposed =
-    Math.max(0, reduced - backward) + Math.max(0, gathered - (hidden - Math.min(backward, reduced)));
+  // Levels 2 and 3 reduce while they go backward, and gather a layer before it runs; 0 and 1 reduce when all is summed.
+  const hidden = layout.zero >= 2 ? sizes.overlap * computed : 0;
+  const backward = Math.min((2 / 3) * hidden, reduced);
+  const exposed = reduced - backward + Math.max(0, gathered - (hidden - backward));
   const owned = sizes.trained / (layout.zero >= 1 ? groups.ranks : 1);
   const times = updates * models;
   return {

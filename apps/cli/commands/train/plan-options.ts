@@ -49,7 +49,7 @@ const layout = inGroup("Layout; what is not given is tried", {
     .min(0)
     .max(1)
     .default(0.5)
-    .describe("Share of the backward pass under which collectives hide."),
+    .describe("Share of a pass under which its collectives hide, from ZeRO 2 on."),
   moments: z.enum(["float32", "8-bit"]).default("float32").describe("AdamW's moments."),
   masterWeights: z.boolean().default(true).describe("Whether bfloat16 weights keep 2 bytes below them."),
   microBatchTokens: z.int().min(1).default(16_384).describe("Tokens of one forward."),
