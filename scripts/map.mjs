@@ -18,6 +18,7 @@ const folders = {
   "native/comm/gloo/gloo/common": "the same",
   "native/comm/gloo/gloo/rendezvous": "the same: the store",
   "native/comm/gloo/gloo/transport": "the same: devices and buffers",
+  "native/comm/nccl": "collectives between cards, by NCCL as it is found",
   "native/node/comm": "handles of process groups",
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",

@@ -1,4 +1,4 @@
-// The connections that Gloo makes and does not show: which rank is at the other end, and how long it may be silent.
+// The connections that c10d makes and does not show: which rank is at the other end, and how long it may be silent.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@ namespace seekrl::comm {
 
 class Connections {
  public:
-  // What is open before Gloo's are is none of them.
+  // What is open before is none of them.
   Connections();
 
-  // Once Gloo's are open. The system ends one whose other end acknowledges nothing for `patience`: a machine that went
+  // Once all are open. The system ends one whose other end acknowledges nothing for `patience`: a machine that went
   // away says no more. Tells the store the addresses of this rank's ends.
   void hold(c10d::Store& store, const Place& place);
 

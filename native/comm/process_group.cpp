@@ -1,10 +1,7 @@
 // c10d's backend, whose errors and endless waits become errors that name a rank.
 #include "comm/process_group.h"
 
-#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/from_blob.h>
-#include <ATen/ops/full.h>
 #include <c10/util/Logging.h>
 
 #include <algorithm>
@@ -16,9 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/connections.h"
-#include "comm/store.h"
-#include "comm/watch.h"
+#include "comm/process_group_parts.h"
 
 namespace seekrl::comm {
 
@@ -53,23 +48,21 @@ bool is_done(c10d::Work& work, milliseconds most) {
 // Gloo's own words end with advice.
 std::string first_sentence(const std::string& message) { return message.substr(0, message.find(". ")); }
 
-void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_cpu() && tensor.is_contiguous()); }
+void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_contiguous()); }
+
+// Errors of a card say what was done with it.
+template <class Call>
+auto named(const std::string& what, Call call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    fail(error.code(), what, ": ", error.what());
+  }
+}
 
 }  // namespace
 
-struct ProcessGroup::Parts {
-  Place place;
-  StorePointer store;
-  std::shared_ptr<Watch> watch;
-  c10::intrusive_ptr<c10d::Backend> tensors, messages;
-
-  void connect();
-  // Why an operation failed: who is gone, which becomes known a little after a connection broke; else whose it was.
-  std::string cause(const std::exception& error) const;
-};
-
 void ProcessGroup::Parts::connect() {
-  Connections connections;
   tensors = open_gloo(store, place, "tensors");
   messages = open_gloo(store, place, "messages");
   connections.hold(*store, place);
@@ -86,16 +79,7 @@ std::string ProcessGroup::Parts::cause(const std::exception& error) const {
   return (rank.empty() ? "" : "the connection to " + rank + " broke: ") + first_sentence(error.what());
 }
 
-struct Pending::Operation {
-  std::shared_ptr<ProcessGroup::Parts> parts;
-  c10::intrusive_ptr<c10d::Work> work;
-  std::vector<at::Tensor> tensors;
-  std::string what;
-};
-
-void Pending::wait() {
-  if (operation_ == nullptr) return;
-  auto& [parts, work, tensors, what] = *operation_;
+void Pending::Operation::wait_for_cpu() {
   try {
     while (!is_done(*work, kLook)) {
       if (const auto failure = parts->watch->failure()) fail(ErrorCode::kRemote, what, ": ", *failure);
@@ -105,7 +89,38 @@ void Pending::wait() {
   } catch (const std::exception& error) {
     fail(ErrorCode::kRemote, what, ": ", parts->cause(error));
   }
+}
+
+void Pending::wait() {
+  if (operation_ == nullptr) return;
+  if (operation_->card_work == nullptr) {
+    operation_->wait_for_cpu();
+  } else {
+    named(operation_->what, [&] { operation_->parts->cards->wait(operation_->card_work); });
+  }
   operation_.reset();
+}
+
+// All ranks come here at their first collective on a card.
+nccl::Cards& ProcessGroup::Parts::cards_of(const at::Tensor& tensor) {
+  if (cards == nullptr) {
+    nccl::UniqueId id{};
+    if (place.rank == 0) {
+      id = nccl::Cards::unique_id(tensor.device());
+      store->set("nccl", std::vector<uint8_t>(id.bytes, id.bytes + sizeof(id.bytes)));
+    }
+    while (!store->check({"nccl"})) {
+      if (const auto failure = watch->failure()) fail(ErrorCode::kRemote, *failure);
+      std::this_thread::sleep_for(kSoon);
+    }
+    const std::vector<uint8_t> told = store->get("nccl");
+    std::copy_n(told.begin(), sizeof(id.bytes), id.bytes);
+    cards = std::make_unique<nccl::Cards>(tensor.device(), place.rank, place.size, id,
+                                          [watch = watch] { return watch->failure(); });
+  }
+  require(cards->device() == tensor.device(), ErrorCode::kDevice, "process group: expected tensors on ",
+          cards->device(), ", got one on ", tensor.device());
+  return *cards;
 }
 
 ProcessGroup::ProcessGroup(const Place& place, const std::atomic<bool>& is_cancelled) : place_(place) {
@@ -144,12 +159,24 @@ ProcessGroup::~ProcessGroup() {
 
 Pending ProcessGroup::begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
   using Operation = Pending::Operation;
-  return Pending(std::make_shared<Operation>(Operation{parts_, std::move(work), std::move(held), what}));
+  return Pending(std::make_shared<Operation>(Operation{parts_, what, std::move(work), nullptr, std::move(held)}));
+}
+
+// call: of the cards, which have `tensor`'s device.
+template <class Call>
+Pending ProcessGroup::begun_on_card(const at::Tensor& tensor, const char* what, Call call) const {
+  return named(what, [&] {
+    auto work = call(parts_->cards_of(tensor));
+    return Pending(
+        std::make_shared<Pending::Operation>(Pending::Operation{parts_, what, nullptr, std::move(work), {}}));
+  });
 }
 
 Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
+  if (!tensor.is_cpu())
+    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.all_reduce(tensor); });
   std::vector<at::Tensor> tensors{tensor};
   return begun(parts_->tensors->allreduce(tensors), tensors, what);
 }
@@ -158,6 +185,8 @@ Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& al
   check(own);
   check(all);
   at::Tensor output = own, input = all;
+  if (parts_ != nullptr && !own.is_cpu())
+    return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.reduce_scatter(own, all); });
   if (parts_ != nullptr) return begun(parts_->tensors->_reduce_scatter_base(output, input), {own, all}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
@@ -167,6 +196,8 @@ Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, c
   check(own);
   check(all);
   at::Tensor output = all, input = own;
+  if (parts_ != nullptr && !own.is_cpu())
+    return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.all_gather(all, own); });
   if (parts_ != nullptr) return begun(parts_->tensors->_allgather_base(output, input), {all, own}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
@@ -175,6 +206,8 @@ Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, c
 Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
+  if (!tensor.is_cpu())
+    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.broadcast(tensor, root); });
   std::vector<at::Tensor> tensors{tensor};
   c10d::BroadcastOptions options;
   options.rootRank = root;
@@ -187,48 +220,20 @@ void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
           ": expected a number of ranks that is a power of two, got ", place_.size);
   if (parts_ == nullptr) return;
   at::Tensor other = at::empty_like(tensor);
-  std::vector<at::Tensor> sent{tensor}, received{other};
   for (int distance = 1; distance < place_.size; distance *= 2) {
-    const int partner = place_.rank ^ distance;
-    Pending sending = begun(parts_->tensors->send(sent, partner, distance), sent, what);
-    begun(parts_->tensors->recv(received, partner, distance), received, what).wait();
-    sending.wait();
-    sent[0].add_(other);  // two numbers have one sum, whichever stands first
+    swap(tensor, other, place_.rank ^ distance, what);
+    tensor.add_(other);  // two numbers have one sum, whichever stands first
   }
 }
 
-std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, const char* what) {
-  if (parts_ == nullptr) return {own};
-  const auto longs = at::TensorOptions().dtype(at::kLong);
-  at::Tensor length = at::full({1}, static_cast<int64_t>(own.size()), longs);
-  at::Tensor lengths = at::empty({place_.size}, longs);
-  begun(parts_->messages->_allgather_base(lengths, length), {lengths, length}, what).wait();
-  std::vector<Message> messages(place_.size);
-  std::vector<Pending> pending;
-  for (int rank = 0; rank < place_.size; ++rank) {
-    Message& message = messages[rank];
-    message = rank == place_.rank ? own : Message(lengths.const_data_ptr<int64_t>()[rank]);
-    if (message.empty()) continue;
-    std::vector<at::Tensor> bytes{at::from_blob(message.data(), {static_cast<int64_t>(message.size())}, at::kByte)};
-    c10d::BroadcastOptions options;
-    options.rootRank = rank;
-    pending.push_back(begun(parts_->messages->broadcast(bytes, options), bytes, what));
-  }
-  for (Pending& each : pending) each.wait();
-  return messages;
-}
-
-ProcessGroup::Message ProcessGroup::broadcast(const Message& message, int root, const char* what) {
-  return exchange(place_.rank == root ? message : Message(), what)[root];
-}
-
-int64_t ProcessGroup::count(const std::string& name) {
-  if (parts_ == nullptr) return counts_[name]++;
-  try {
-    return parts_->store->add("count/" + name, 1) - 1;
-  } catch (const std::exception& error) {
-    fail(ErrorCode::kRemote, name, ": ", parts_->cause(error));
-  }
+void ProcessGroup::swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const {
+  if (!tensor.is_cpu())
+    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.swap(tensor, other, partner); }).wait();
+  std::vector<at::Tensor> sent{tensor}, received{other};
+  const int tag = place_.rank ^ partner;
+  Pending sending = begun(parts_->tensors->send(sent, partner, tag), sent, what);
+  begun(parts_->tensors->recv(received, partner, tag), received, what).wait();
+  sending.wait();
 }
 
 void ProcessGroup::report(const std::string& message) {
@@ -256,7 +261,7 @@ void ProcessGroup::leave() {
   if (parts_ == nullptr || has_left_) return;
   try {
     // What a rank has sent is with the others before its connections end, and all know it before the store ends.
-    if (await_all_at("left")) {
+    if (failure().empty() && await_all_at("left")) {
       parts_->store->add("gone", place_.serves_store ? 0 : 1);
       while (place_.serves_store && parts_->store->add("gone", 0) < place_.size - 1 && failure().empty())
         std::this_thread::sleep_for(kSoon);

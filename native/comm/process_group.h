@@ -1,4 +1,5 @@
-// The processes of one job and their collectives: c10d's process groups (Gloo on the CPU), rendezvous by its TCPStore.
+// The processes of one job and their collectives: Gloo of c10d on the CPU, NCCL on
+// cards, rendezvous by c10d's TCPStore.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,6 +21,7 @@ class Work;
 namespace seekrl::comm {
 
 // A collective under way. Its tensors must not be touched before `wait` has returned; a copy is the same collective.
+// On a card, what the current stream is given after `wait` comes after the collective, and the host waits for nothing.
 class Pending {
  public:
   Pending() = default;  // of one process: done
@@ -36,8 +38,8 @@ class Pending {
 };
 
 // Collectives begin when they are called, run on threads of their own in that order, and are called in one order by all
-// ranks. Tensors are contiguous and on the CPU; `what` says in errors what was done. There are two lines of collectives
-// that do not wait for each other: tensors, called on the device thread, and messages.
+// ranks. Tensors are contiguous, on the CPU or on this rank's one card; `what` says in errors what was done. There are
+// two lines of collectives that do not wait for each other: tensors, called on the device thread, and messages.
 class ProcessGroup {
  public:
   using Message = std::vector<uint8_t>;
@@ -60,6 +62,10 @@ class ProcessGroup {
   // Sums in place, in an order that does not depend on how many ranks share the work: neighbours first, then pairs of
   // them. ERR_ARGUMENT where the size is no power of two.
   void tree_reduce(const at::Tensor& tensor, const char* what);
+
+  // To be called when the host has waited for a card, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE
+  // where a collective was aborted, whose numbers are worth nothing.
+  void require_whole(const char* what) const;
 
   // Of each rank one message, in their order. Blocks; on a thread of the caller's.
   std::vector<Message> exchange(const Message& own, const char* what);
@@ -86,6 +92,9 @@ class ProcessGroup {
   static constexpr std::atomic<bool> kNever{false};
 
   Pending begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const;
+  template <class Call>
+  Pending begun_on_card(const at::Tensor& tensor, const char* what, Call call) const;
+  void swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const;
   bool await_all_at(const char* point);
 
   Place place_;

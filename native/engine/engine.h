@@ -40,7 +40,7 @@ struct News {
   Finish finish;
   int32_t stop_index;  // which stop string, else -1
   int32_t cut_bytes;
-  int64_t weights_version;  // of the tokens, all sampled under one
+  int64_t weights_version;             // of the tokens, all sampled under one
   std::exception_ptr error = nullptr;  // why it failed
   int32_t num_reused = 0;              // leading tokens that were not run for the span
   int32_t num_top = 0;                 // most likely tokens listed for each of its own

@@ -13,15 +13,19 @@ interface RankOutcome {
 }
 
 /** How ranks are run. */
-interface RankOptions {
+export interface RankOptions {
   readonly size: number;
   /** Arguments of the module, on all ranks. */
   readonly args?: readonly string[];
+  /** Network namespaces in which they run, and rank 0's address there. @default all on this machine's loopback */
+  readonly namespaces?: readonly string[] | undefined;
+  readonly address?: string | undefined;
   /** Sees each line of any rank as it comes. */
   readonly onLine?: (rank: number, line: unknown, children: readonly ChildProcess[]) => void;
 }
 
-async function freePort(): Promise<number> {
+/** Of this machine, at this moment. */
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const address = server.address();
@@ -39,22 +43,24 @@ async function freePort(): Promise<number> {
 export async function runRanks(
   module: string,
   base: string,
-  { size, args = [], onLine }: RankOptions,
+  { size, args = [], onLine, namespaces = [], address = "127.0.0.1" }: RankOptions,
 ): Promise<RankOutcome[]> {
   const program = fileURLToPath(new URL(module, base));
   const port = await freePort();
   const place = {
     WORLD_SIZE: `${size}`,
-    MASTER_ADDR: "127.0.0.1",
+    MASTER_ADDR: address,
     MASTER_PORT: `${port}`,
     OMP_NUM_THREADS: "1",
   };
-  const children = Array.from({ length: size }, (_, rank) =>
-    spawn(process.execPath, [program, ...args], {
+  const children = Array.from({ length: size }, (_, rank) => {
+    const within = namespaces.length === 0 ? [] : ["ip", "netns", "exec", namespaces[rank]!];
+    const [command, ...rest] = [...within, process.execPath, program, ...args] as [string, ...string[]];
+    return spawn(command, rest, {
       env: { ...process.env, ...place, RANK: `${rank}`, LOCAL_RANK: `${rank}`, LOCAL_WORLD_SIZE: `${size}` },
       stdio: ["ignore", "pipe", "pipe"],
-    }),
-  );
+    });
+  });
   return Promise.all(
     children.map((child, rank) => outcomeOf(child, (line) => onLine?.(rank, line, children))),
   );

@@ -3,7 +3,7 @@ import { claims } from "../../lib/comm/claims.ts";
 import { ProcessGroup } from "../../lib/comm/process-group.ts";
 
 const [what, ...rest] = process.argv.slice(2);
-const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
+const { RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT } = process.env;
 const rank = Number(RANK);
 const tell = (line: unknown): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -25,6 +25,15 @@ async function talk(group: ProcessGroup): Promise<void> {
       if (rank === 0) await new Promise((done) => setTimeout(done, 200));
     }
   }
+  if (what === "load") {
+    const parts = await group.allGather("a load", new Uint8Array(2 ** 20));
+    tell(parts.reduce((sum, part) => sum + part.length, 0));
+  }
+  if (what === "stream") {
+    await group.allGather("ready", rank);
+    tell("ready");
+    for (;;) await group.allGather("a stream", new Uint8Array(2 ** 18));
+  }
   if (what === "death") {
     await group.allGather("ready", rank);
     tell("ready");
@@ -34,9 +43,13 @@ async function talk(group: ProcessGroup): Promise<void> {
   }
 }
 
-const options = { rank, size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 3000 };
+const place = { rank, size: Number(WORLD_SIZE), address: MASTER_ADDR ?? "", port: Number(MASTER_PORT) };
 try {
-  const group = await ProcessGroup.open({ ...options, arrivalMs: what === "absence" ? 1000 : 60_000 });
+  const group = await ProcessGroup.open({
+    ...place,
+    patienceMs: 3000,
+    arrivalMs: what === "absence" ? 1000 : 60_000,
+  });
   try {
     await talk(group);
     await group.close();

@@ -1,0 +1,54 @@
+// What ranks know of one another: bytes over Gloo, counters in the store, and whether what cards have computed counts.
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+
+#include "base/error.h"
+#include "comm/process_group_parts.h"
+
+namespace seekrl::comm {
+
+void ProcessGroup::require_whole(const char* what) const {
+  if (parts_ == nullptr || parts_->cards == nullptr) return;
+  try {
+    parts_->cards->require_whole();
+  } catch (const Error& error) {
+    fail(error.code(), what, ": ", error.what());
+  }
+}
+
+std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, const char* what) {
+  if (parts_ == nullptr) return {own};
+  const auto longs = at::TensorOptions().dtype(at::kLong);
+  at::Tensor length = at::full({1}, static_cast<int64_t>(own.size()), longs);
+  at::Tensor lengths = at::empty({place_.size}, longs);
+  begun(parts_->messages->_allgather_base(lengths, length), {lengths, length}, what).wait();
+  std::vector<Message> messages(place_.size);
+  std::vector<Pending> pending;
+  for (int rank = 0; rank < place_.size; ++rank) {
+    Message& message = messages[rank];
+    message = rank == place_.rank ? own : Message(lengths.const_data_ptr<int64_t>()[rank]);
+    if (message.empty()) continue;
+    std::vector<at::Tensor> bytes{at::from_blob(message.data(), {static_cast<int64_t>(message.size())}, at::kByte)};
+    c10d::BroadcastOptions options;
+    options.rootRank = rank;
+    pending.push_back(begun(parts_->messages->broadcast(bytes, options), bytes, what));
+  }
+  for (Pending& each : pending) each.wait();
+  return messages;
+}
+
+ProcessGroup::Message ProcessGroup::broadcast(const Message& message, int root, const char* what) {
+  return exchange(place_.rank == root ? message : Message(), what)[root];
+}
+
+int64_t ProcessGroup::count(const std::string& name) {
+  if (parts_ == nullptr) return counts_[name]++;
+  try {
+    return parts_->store->add("count/" + name, 1) - 1;
+  } catch (const std::exception& error) {
+    fail(ErrorCode::kRemote, name, ": ", parts_->cause(error));
+  }
+}
+
+}  // namespace seekrl::comm

@@ -1,0 +1,44 @@
+// What a group of more than one rank is made of.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <vector>
+
+#include "comm/connections.h"
+#include "comm/nccl/cards.h"
+#include "comm/process_group.h"
+#include "comm/store.h"
+#include "comm/watch.h"
+
+namespace seekrl::comm {
+
+struct ProcessGroup::Parts {
+  Connections connections;  // before all others, so that it knows theirs
+  Place place;
+  StorePointer store;
+  std::shared_ptr<Watch> watch;
+  c10::intrusive_ptr<c10d::Backend> tensors, messages;
+  std::unique_ptr<nccl::Cards> cards;  // once a collective was on a card
+
+  void connect();
+  nccl::Cards& cards_of(const at::Tensor& tensor);
+  // Why an operation failed: who is gone, which becomes known a little after a connection broke; else whose it was.
+  std::string cause(const std::exception& error) const;
+};
+
+struct Pending::Operation {
+  std::shared_ptr<ProcessGroup::Parts> parts;
+  std::string what;
+  c10::intrusive_ptr<c10d::Work> work;  // of Gloo, or
+  nccl::Cards::Work card_work;
+  std::vector<at::Tensor> tensors;
+
+  void wait_for_cpu();
+};
+
+}  // namespace seekrl::comm
