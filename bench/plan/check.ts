@@ -160,7 +160,7 @@ function predicted(name: string, size: number, from: number) {
     ...{ parts, workload, config: decoderConfig(shape), layout: { zero: 0, tensor: 1, rolloutDevices: 0 } },
     cluster: { devices: size, perMachine: size, device, network: slow },
     sizes: {
-      ...{ trained: weights, weightBytes: 4 * weights, trainedBytes: 4 * weights, stateBytes: 8 * weights },
+      ...{ trained: weights, trainedBytes: 4 * weights, stateBytes: 8 * weights },
       ...{ microBatchTokens: 4096, recomputed: 0, room: 256, staleness: 0, overlap: 0, checkpointEvery: 0 },
     },
   };

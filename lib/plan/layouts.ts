@@ -103,17 +103,12 @@ function sizesOf(
   room: number,
 ): StepSizes {
   const isAdapter = model.loraRank > 0;
-  const weights = passBytes(model);
   const trained = isAdapter ? adapterWeights(model.config, model.loraRank) : numParameters(model.config);
+  const trainedBytes = isAdapter ? 4 * trained : passBytes(model);
   const { optimiser } = stateBytes(trained, isAdapter ? "float32" : model.dtype, model);
   const { staleness, overlap, checkpointEvery } = training;
   return {
-    ...{
-      trained,
-      weightBytes: weights,
-      trainedBytes: isAdapter ? 4 * trained : weights,
-      stateBytes: optimiser,
-    },
+    ...{ trained, trainedBytes, stateBytes: optimiser },
     ...{ microBatchTokens: model.batch.tokens, recomputed: memory.recomputed, room },
     ...{ staleness, overlap, checkpointEvery },
   };
@@ -148,7 +143,7 @@ function secondsOf(
   const model = partOf(training, layout.tensor);
   const sizes = sizesOf(training, model, memory, room);
   const form = {
-    weightBytes: sizes.weightBytes,
+    weightBytes: passBytes(model),
     isAdapter: model.loraRank > 0,
     stateBytesPerWeight: sizes.stateBytes / sizes.trained,
   };

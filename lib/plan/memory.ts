@@ -56,10 +56,11 @@ function sizesOf(model: TrainedModel): TrainingSizes {
   };
 }
 
-/** The states of a plan, each rank with its share. */
-function shared(plan: MemoryPlan, { zero, ranks }: Sharing): MemoryPlan {
+/** The states of a plan, each rank with its share; of the weights, those that are trained. */
+function shared(plan: MemoryPlan, trained: number, { zero, ranks }: Sharing): MemoryPlan {
   const share = (bytes: number, level: ZeroLevel): number => (zero >= level ? bytes / ranks : bytes);
-  const [weights, gradients] = [share(plan.weights, 3), share(plan.gradients, 2)];
+  const weights = plan.weights - trained + share(trained, 3);
+  const gradients = share(plan.gradients, 2);
   const optimiser = share(plan.optimiser, 1);
   const own = plan.critic - plan.gradients - plan.optimiser;
   const critic = plan.critic === 0 ? 0 : share(own, 3) + gradients + optimiser;
@@ -67,10 +68,14 @@ function shared(plan: MemoryPlan, { zero, ranks }: Sharing): MemoryPlan {
 }
 
 /** Two layers of weights under level 3, one that runs and one that comes; a layer's gradients under level 2. */
-function gatheredLayers(plan: MemoryPlan, { config }: TrainedModel, { zero, ranks }: Sharing): number {
+function gatheredLayers(
+  plan: MemoryPlan,
+  { config, trained }: { readonly config: DecoderConfig; readonly trained: number },
+  { zero, ranks }: Sharing,
+): number {
   if (ranks === 1) return 0;
   const layer = (bytes: number): number => bytes / config.numLayers;
-  return (zero >= 3 ? 2 * layer(plan.weights) : 0) + (zero >= 2 ? layer(plan.gradients) : 0);
+  return (zero >= 3 ? 2 * layer(trained) : 0) + (zero >= 2 ? layer(plan.gradients) : 0);
 }
 
 function heldBytes({ process, weights, gradients, optimiser, critic, reference }: MemoryPlan): number {
@@ -92,8 +97,11 @@ export function deviceMemory(
 ): DeviceMemory {
   const sizes = sizesOf(model);
   const whole = trainingMemory(sizes);
-  const plan = shared(whole, sharing);
-  const layers = gatheredLayers(whole, model, sharing);
+  // Under an adapter every rank has the frozen weights.
+  const { adapterParameters } = sizes;
+  const trained = adapterParameters === undefined ? whole.weights : 4 * adapterParameters;
+  const plan = shared(whole, trained, sharing);
+  const layers = gatheredLayers(whole, { config: model.config, trained }, sharing);
   const room = memoryBytes * usable - heldBytes(plan);
   const forms = { config: model.config, dtype: model.dtype, hasAdapter: model.loraRank > 0 };
   const all = activationBytes(forms, model.batch, 0);

@@ -31,8 +31,7 @@ export interface PlannedStep {
 export interface StepSizes {
   /** Weights that are trained. */
   readonly trained: number;
-  /** Bytes of the weights that a pass reads, and of those that an update changes. */
-  readonly weightBytes: number;
+  /** Their bytes, which ranks share out and gather. */
   readonly trainedBytes: number;
   /** Of AdamW's state. */
   readonly stateBytes: number;
@@ -147,7 +146,7 @@ function trainedTokens(workload: Workload, ranks: number, parts: number) {
 
 /** Collectives of one update, and of its micro-batches. */
 function updateCollectives({ layout: { zero }, sizes }: PlannedStep, { data }: Groups, microBatches: number) {
-  const { trained, weightBytes, trainedBytes } = sizes;
+  const { trained, trainedBytes } = sizes;
   const messages = Math.max(1, Math.ceil(trained / assumed.bucketWeights));
   const inMessages = (bytes: number): number => messages * gatherSeconds(bytes / messages, data);
   const gradients = inMessages(4 * trained);
@@ -157,7 +156,7 @@ function updateCollectives({ layout: { zero }, sizes }: PlannedStep, { data }: G
   const reduced = microBatches * gradients;
   if (zero === 2) return { reduced, gathered: 0, weights };
   // Forward and backward each gather every layer again.
-  return { reduced, gathered: 2 * microBatches * inMessages(weightBytes), weights: 0 };
+  return { reduced, gathered: 2 * microBatches * weights, weights: 0 };
 }
 
 interface Update {
@@ -193,7 +192,7 @@ function updatesOf(step: PlannedStep, groups: Groups, parts: Parts): Update {
 function scoringOf({ workload, sizes, layout }: PlannedStep, groups: Groups, parts: Parts): number {
   const { tokens, rows, context } = trainedTokens(workload, groups.ranks, 1);
   const passes = Math.ceil(tokens / sizes.microBatchTokens);
-  const gathered = layout.zero >= 3 ? passes * gatherSeconds(sizes.weightBytes, groups.data) : 0;
+  const gathered = layout.zero >= 3 ? passes * gatherSeconds(sizes.trainedBytes, groups.data) : 0;
   return workload.scorings * Math.max(parts.forwardSeconds({ tokens, rows, context }), gathered);
 }
 
@@ -203,7 +202,7 @@ function weightsOf({ cluster, layout, sizes, workload }: PlannedStep, { data, en
     const receivers = groupOf(cluster, { members: engines + 1, stride: layout.tensor });
     return broadcastSeconds(sizes.trainedBytes, receivers);
   }
-  return layout.zero >= 3 ? gatherSeconds(sizes.weightBytes, data) : 0;
+  return layout.zero >= 3 ? gatherSeconds(sizes.trainedBytes, data) : 0;
 }
 
 function checkpointOf({ cluster, layout, sizes }: PlannedStep): number {

@@ -7,6 +7,7 @@ import { planned } from "../../lib/plan/planned.ts";
 import { rolloutSeconds } from "../../lib/plan/rollouts.ts";
 import { knownConfig } from "../../lib/plan/shapes.ts";
 import type { Layout } from "../../lib/plan/step.ts";
+import { adapterWeights } from "../../lib/plan/work.ts";
 import { numParameters, trainingMemory } from "../../lib/train/memory/plan.ts";
 import { clusterOf, config, device, parts, trainingOf, workload } from "./tiny-training.ts";
 
@@ -136,6 +137,14 @@ test("with one rank memory is that of the planner; each level shares out its par
   );
   assert.equal(of(1, 4).gradients, plan.gradients);
   assert.equal(of(3, 4).critic, plan.critic / 4);
+});
+
+test("under an adapter every rank has the frozen weights, and shares out what is trained", () => {
+  const model = { ...trainingOf().model, config: knownConfig("qwen2.5-7b")!, loraRank: 16 };
+  const of = (zero: 0 | 3) => deviceMemory(model, { zero, ranks: 4 }, { memoryBytes: 1e13 });
+  const adapter = 4 * adapterWeights(model.config, 16);
+  near(of(0).weights - of(3).weights, (3 / 4) * adapter);
+  near(of(0).weights, 2 * numParameters(model.config) + adapter);
 });
 
 test("layers recompute where that makes a micro-batch fit, and no further", () => {
