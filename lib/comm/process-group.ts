@@ -2,7 +2,14 @@
 import { deserialize, serialize } from "node:v8";
 import type { NativeProcessGroup } from "../base/addon/comm.ts";
 import { native } from "../base/addon/native.ts";
-import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../base/check-options.ts";
+import {
+  checkOptions,
+  countKind,
+  numberIn,
+  type OptionKinds,
+  shownValue,
+  wholeKind,
+} from "../base/check-options.ts";
 import { codeOf, type ErrorCode, SeekError } from "../base/errors.ts";
 
 /** Where this process stands in its job, and where all of them meet. */
@@ -239,4 +246,10 @@ export async function throwIfAnyAborted(
   const isAborted = signal?.aborted === true;
   const told = (await processGroup?.allGather(`${what}: whether to go on`, isAborted)) ?? [isAborted];
   if (told.includes(true)) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal?.reason });
+}
+
+/** The kind of an option that takes a group. */
+export function processGroupKind(name: string, value: unknown): void {
+  if (!(value instanceof ProcessGroup))
+    throw new SeekError("ERR_ARGUMENT", `${name}: expected a ProcessGroup, got ${shownValue(value)}`);
 }

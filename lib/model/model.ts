@@ -5,6 +5,7 @@ import type { NativeModel } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
 import { checkArgument, checkOptions, countKind } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
+import { type ProcessGroup, processGroupKind } from "../comm/process-group.ts";
 import { type DecoderConfig, type DecoderShape, decoderConfig } from "./config/config.ts";
 import { configFileOf } from "./config/config-file.ts";
 import { checkContext, longestContext } from "./config/context.ts";
@@ -25,6 +26,11 @@ export interface ModelOptions {
   readonly weights?: QuantisedWeights | "plain" | undefined;
   /** `cpu` or `cuda`. @default "cpu" */
   readonly device?: string;
+  /**
+   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads; CPU only. Rank 0 generates and scores, the
+   * others call {@link Model.follow}. @default one process holds all
+   */
+  readonly tensorParallel?: ProcessGroup | undefined;
 }
 
 /** How a model's folder is read. */
@@ -56,7 +62,12 @@ export interface SaveOptions {
 
 const usualDtype = (device: string) => (device === "cpu" ? "float32" : "bfloat16");
 
-const modelKinds = { dtype: ["float32", "bfloat16"], weights: weightsForms, device: "string" } as const;
+const modelKinds = {
+  dtype: ["float32", "bfloat16"],
+  weights: weightsForms,
+  device: "string",
+  tensorParallel: processGroupKind,
+} as const;
 const loadKinds = { ...modelKinds, contextTokens: countKind } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
 const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
@@ -129,7 +140,8 @@ export class Model {
     const weights = chosenForm(own, options.weights, folder);
     const config = withContext(parseConfig(json, path), options.contextTokens);
     const handle = new (native().ModelHandle)();
-    await handle.load(config, { dtype, device, weights: weights ?? "plain" }, splitFused(stored, config));
+    const form = { dtype, device, weights: weights ?? "plain" };
+    await handle.load(config, form, splitFused(stored, config), options.tensorParallel?.handle);
     return new Model({
       ...{ handle, config, dtype, weights },
       file: json as Record<string, unknown>,
@@ -154,7 +166,8 @@ export class Model {
     }
     const config = decoderConfig(shape);
     const handle = new (native().ModelHandle)();
-    await handle.create(config, { dtype, device, weights: weights ?? "plain", seed, std });
+    const drawn = { dtype, device, weights: weights ?? "plain", seed, std };
+    await handle.create(config, drawn, options.tensorParallel?.handle);
     return new Model({ handle, config, file: {}, dtype, weights, folder: undefined });
   }
 
@@ -192,7 +205,7 @@ export class Model {
    *
    * @param name Hugging Face's name, for example `model.embed_tokens.weight`
    * @returns a copy, row-major; of a quantised weight the numbers that its codes mean
-   * @throws ERR_ARGUMENT when no weight has that name; ERR_STATE once closed
+   * @throws ERR_ARGUMENT when no weight has that name; ERR_STATE once closed, and on a rank other than 0
    */
   parameter(name: string): Promise<Float32Array> {
     return this.handle.parameter(name);
@@ -204,7 +217,7 @@ export class Model {
    * @param ids token ids
    * @returns as many numbers as ids; null for the first, which follows nothing
    * @throws ERR_RANGE for an id outside the vocabulary, for more ids than `contextTokens`, and where a result is not
-   *   finite; ERR_STATE once closed
+   *   finite; ERR_STATE once closed, and on a rank other than 0
    */
   async scoreLogprobs(ids: Int32Array): Promise<(number | null)[]> {
     checkContext(this.config, ids.length, "ids");
@@ -258,7 +271,17 @@ export class Model {
     await saveModel(this.handle, folder, { config, tensors, dtype, maxShardBytes });
   }
 
-  /** Releases the weights once the work under way is done; idempotent. */
+  /**
+   * Does this rank's part of whatever rank 0 does with the model, until it closes it there. Nothing else of this process that computes on
+   * the device runs meanwhile.
+   *
+   * @throws ERR_STATE on rank 0, without `tensorParallel` and once closed; ERR_REMOTE naming the rank that is gone
+   */
+  follow(): Promise<void> {
+    return this.handle.follow();
+  }
+
+  /** Releases the weights once the work under way is done; on rank 0 the others follow no longer. Idempotent. */
   close(): void {
     this.handle.close();
   }

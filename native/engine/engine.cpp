@@ -2,20 +2,32 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/error.h"
+#include "engine/follow/step_command.h"
 #include "model/check_ids.h"
 
 namespace seekrl::engine {
 
+namespace {
+
+int64_t next_number() {
+  static std::atomic<int64_t> next{0};
+  return next++;
+}
+
+}  // namespace
+
 Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes)
     : decoder_(decoder),
+      number_(next_number()),
       options_(options),
       token_bytes_(std::move(token_bytes)),
-      pool_(decoder->config(), options.block_tokens, decoder->dtype(), decoder->device(), options.cache_dtype),
+      pool_(decoder->own_config(), options.block_tokens, decoder->dtype(), decoder->device(), options.cache_dtype),
       scheduler_(pool_, swap_, sequences_, options.limits),
-      runner_(decoder, pool_),
+      runner_(decoder, pool_, number_),
       budget_(options.limits),
       weights_version_(decoder->weights_version()),
       idle_memory_(Work::kGenerate, [this] { release_cache(); }) {
@@ -23,9 +35,20 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
   options_.max_tokens = std::min(options.max_tokens, pool_.num_blocks() * options.block_tokens);
   if (pool_.layout() != BlockLayout::kOnCard) {
     take_cache();
+    if (decoder_->parallel().is_split()) pool_.list_copies();
+    decoder_->parallel().together([&] { return open_command(number_, pool_.block_tokens(), pool_.num_blocks()); },
+                                  [] {});
     return;
   }
   flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options_.max_tokens);
+}
+
+// Where the job has failed there is nobody left to be told.
+Engine::~Engine() {
+  try {
+    decoder_->parallel().together([&] { return close_command(number_); }, [] {});
+  } catch (const std::exception&) {
+  }
 }
 
 Sequence& Engine::open_sequence(int32_t id) {

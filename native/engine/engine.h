@@ -74,6 +74,9 @@ struct EngineStats {
 class Engine {
  public:
   Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions options, TokenBytes token_bytes);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
 
   // Sequences are named by the caller, in ascending order: the smaller number goes first when resources are short.
   // With an adapter it reads and samples through that one, whose changes between steps it follows.
@@ -156,6 +159,7 @@ class Engine {
   void erase_closed();
 
   std::shared_ptr<const model::Decoder> decoder_;
+  const int64_t number_;  // among those of the process
   EngineOptions options_;
   TokenBytes token_bytes_;
   BlockPool pool_;

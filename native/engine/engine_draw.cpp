@@ -67,7 +67,7 @@ void Engine::sample_held(Sequence& sequence) {
   SampleRequest request = request_of(sequence);
   request.mask = mask.data();
   const double softcap = decoder_->config().logit_softcap;
-  const auto samples = sample(sequence.span.held_logits_V.unsqueeze(0), {request}, softcap);
+  const auto samples = sample(sequence.span.held_logits_V.unsqueeze(0), {request}, softcap, decoder_->logits_part());
   take_samples(sequence, samples.data());
 }
 
@@ -96,7 +96,7 @@ Engine::Draws Engine::draw(const std::vector<Row>& rows, const at::Tensor& logit
   if (requests.empty()) return draws;
   const bool are_all = std::ssize(requests) == logits_RV.size(0);
   draws.samples = sample(are_all ? logits_RV : logits_RV.index_select(0, at::tensor(drawn_R).to(logits_RV.device())),
-                         requests, decoder_->config().logit_softcap);
+                         requests, decoder_->config().logit_softcap, decoder_->logits_part());
   return draws;
 }
 

@@ -5,10 +5,10 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 
+#include "engine/follow/step_command.h"
 #include "engine/sampling/sampler.h"
 #include "ops/card/transfer.h"
 #include "ops/head/row_chunks.h"
-#include "ops/head/token_logprob.h"
 
 namespace seekrl::engine {
 
@@ -25,6 +25,13 @@ at::Tensor to_device(std::vector<int64_t>& values, at::Device device) {
 }  // namespace
 
 StepOutput Runner::run(const std::vector<Row>& rows) {
+  StepOutput output;
+  decoder_->parallel().together([&] { return step_command(engine_, pool_.take_copies(), rows); },
+                                [&] { output = run_own(rows); });
+  return output;
+}
+
+StepOutput Runner::run_own(const std::vector<Row>& rows) {
   for (auto* list : {&tokens_T_, &positions_T_, &sampling_R_, &scored_N_, &targets_N_, &num_top_N_}) list->clear();
   model::AdapterRows adapters;
   for (const Row& row : rows) {
@@ -53,8 +60,7 @@ StepOutput Runner::run(const std::vector<Row>& rows) {
   if (num_sampling > 0) output.logits_RV = decoder_->logits(hidden.narrow(0, 0, num_sampling));
   if (num_scored == 0) return output;
   const at::Tensor hidden_ND = hidden.narrow(0, num_sampling, num_scored);
-  const auto scores = ops::token_logprob(hidden_ND, decoder_->head_VD(), to_device(targets_N_, device), 1.0,
-                                         decoder_->config().logit_softcap);
+  const auto scores = decoder_->token_logprob(hidden_ND, to_device(targets_N_, device), 1.0);
   output.logprob_N = scores.logprob_R.to(at::kCPU);
   output.entropy_N = scores.entropy_R.to(at::kCPU);
   output.top = list_top(hidden_ND);
@@ -90,8 +96,8 @@ std::vector<kernels::TopToken> Runner::list_top(const at::Tensor& hidden_ND) con
   const model::DecoderConfig& config = decoder_->config();
   ops::for_chunks(asking_RD, config.vocab_size, [&](int64_t first, int64_t count) {
     const auto begin = requests.begin() + first;
-    auto samples =
-        sample(decoder_->logits(asking_RD.narrow(0, first, count)), {begin, begin + count}, config.logit_softcap);
+    auto samples = sample(decoder_->logits(asking_RD.narrow(0, first, count)), {begin, begin + count},
+                          config.logit_softcap, decoder_->logits_part());
     for (size_t i = 0; i < samples.size(); ++i) {
       std::vector<kernels::TopToken>& own = samples[i].top;
       own.resize(begin[static_cast<int64_t>(i)].num_top);  // that of a row that is not finite fails with its score

@@ -1,7 +1,12 @@
 // The forward pass of every family.
 #include "model/decoder.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/clamp.h>
+#include <ATen/ops/ge.h>
+#include <ATen/ops/logical_and.h>
+#include <ATen/ops/lt.h>
 #include <ATen/ops/scalar_tensor.h>
 
 #include "base/error.h"
@@ -31,7 +36,7 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   const AdapterRows adapters = adapted.on(device_, dtype_, tokens_T.size(0));
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
-  Stream stream = {ops::embedding(embedding_VD_, tokens_T, rounded(config_.embedding_scale, dtype_)), {}};
+  Stream stream = {embedded(tokens_T), {}};
   const auto num_layers = static_cast<int64_t>(layers_.size());
   for (int64_t i = 0; i < num_layers; ++i) {
     const at::Tensor kept_R = i + 1 == num_layers ? rows_R : at::Tensor();
@@ -50,8 +55,32 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   return normed(stream, norm_D_).second;
 }
 
+// Of a split vocabulary each rank gives the rows of its own tokens, and the others zeros.
+at::Tensor Decoder::embedded(const at::Tensor& tokens_T) const {
+  const double scale = rounded(config_.embedding_scale, dtype_);
+  if (!parallel_.is_split()) return ops::embedding(embedding_VD_, tokens_T, scale);
+  const Slice slice = parallel_.rows(config_.vocab_size);
+  const at::Tensor places_T = tokens_T - slice.first;
+  const at::Tensor is_own_T = places_T.ge(0).logical_and_(places_T.lt(slice.count));
+  const at::Tensor rows_TD = ops::embedding(embedding_VD_, places_T.clamp(0, slice.count - 1), scale);
+  return parallel_.summed(rows_TD * is_own_T.to(rows_TD.scalar_type()).unsqueeze(1));
+}
+
+int64_t Decoder::logits_part() const {
+  return parallel_.is_split() ? (config_.vocab_size + parallel_.size() - 1) / parallel_.size() : 0;
+}
+
 at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
-  return device_.is_cpu() ? ops::linear(hidden_RD, head_VD_, {}) : ops::card_logits(hidden_RD, head_VD_);
+  if (!device_.is_cpu()) return ops::card_logits(hidden_RD, head_VD_);
+  const at::Tensor own_RV = ops::linear(hidden_RD, head_VD_, {});
+  if (!parallel_.is_split()) return own_RV;
+  return parallel_.joined_rows(own_RV.t(), parallel_.rows(config_.vocab_size)).t();
+}
+
+ops::TokenLogprob Decoder::token_logprob(const at::Tensor& hidden_RD, const at::Tensor& ids_R,
+                                         double temperature) const {
+  return ops::token_logprob(parallel_.shared(hidden_RD), head_VD_, ids_R, temperature, config_.logit_softcap,
+                            parallel_.head_slice(parallel_.rows(config_.vocab_size)));
 }
 
 // x itself where the model has no such norm.
@@ -84,22 +113,24 @@ at::Tensor Decoder::attention_block(const Layer& layer, int64_t index, const at:
                                     const RopeTable::Angles* angles, Attention& attention, const at::Tensor& rows_R,
                                     const AdapterRows& adapters) const {
   const int64_t num_tokens = x_TD.size(0), head_dim = config_.head_dim;
-  Heads heads = {layer.q.apply(x_TD, adapters).view({num_tokens, config_.num_heads, head_dim}),
-                 layer.k.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim}),
-                 layer.v.apply(x_TD, adapters).view({num_tokens, config_.num_kv_heads, head_dim}),
-                 layer.q_norm_C,
-                 layer.k_norm_C,
+  const int64_t num_heads = own_config_.num_heads, num_kv_heads = own_config_.num_kv_heads;
+  const at::Tensor entered_TD = parallel_.shared(x_TD);
+  Heads heads = {layer.q.apply(entered_TD, adapters).view({num_tokens, num_heads, head_dim}),
+                 layer.k.apply(entered_TD, adapters).view({num_tokens, num_kv_heads, head_dim}),
+                 layer.v.apply(entered_TD, adapters).view({num_tokens, num_kv_heads, head_dim}),
+                 parallel_.shared(layer.q_norm_C),
+                 parallel_.shared(layer.k_norm_C),
                  config_.rms_norm_eps,
                  config_.norm_offset,
                  angles};
   at::Tensor mixed = attention.attend(index, heads, layer.rule);
   if (rows_R.defined()) mixed = ops::select_rows(mixed, rows_R);
-  return layer.o.apply(mixed.reshape({mixed.size(0), config_.num_heads * head_dim}), adapters.select(rows_R));
+  return layer.o.apply_summed(mixed.reshape({mixed.size(0), num_heads * head_dim}), adapters.select(rows_R), parallel_);
 }
 
 at::Tensor Decoder::mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const {
-  return config_.num_experts > 0 ? layer.experts.apply(x_TD, config_.gate, adapters)
-                                 : layer.feed_forward.apply(x_TD, config_.gate, adapters);
+  return config_.num_experts > 0 ? layer.experts.apply(x_TD, config_.gate, adapters, parallel_)
+                                 : layer.feed_forward.apply(x_TD, config_.gate, adapters, parallel_);
 }
 
 }  // namespace seekrl::model

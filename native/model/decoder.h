@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,9 +18,11 @@
 #include "model/attention.h"
 #include "model/config.h"
 #include "model/experts.h"
+#include "model/parallel/tensor_parallel.h"
 #include "model/parameter.h"
 #include "model/projection.h"
 #include "model/rope/rope_table.h"
+#include "ops/head/token_logprob.h"
 
 namespace seekrl::model {
 
@@ -32,16 +36,17 @@ struct QuantParameter {
 // One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
 class Decoder {
  public:
-  // Told of each weight before it is allocated, and may throw.
+  // Told of each weight, whole, before it is allocated, and may throw.
   using Expect = std::function<void(const std::string& name, at::IntArrayRef shape)>;
 
   // How a projection or the head is quantised, by its name; nothing where it is a parameter.
   using QuantOf = std::function<std::optional<ops::QuantKind>(const std::string& name)>;
 
   // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied quantised head
-  // is a copy of its own; embeddings, norms and biases stay in `dtype`.
+  // is a copy of its own; embeddings, norms and biases stay in `dtype`. With a group of several ranks this one holds
+  // its slices alone; CPU.
   Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of = {},
-          const Expect& expect = {});
+          const Expect& expect = {}, std::shared_ptr<comm::ProcessGroup> group = nullptr);
 
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
@@ -53,8 +58,14 @@ class Decoder {
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}, const AdapterRows& adapted = {}, int64_t num_recomputed = 0) const;
 
-  // Of rows that `forward` returned: [R, V], before the softcap; f32 on a card, whatever the weights are.
+  // How many logits of a row each rank makes, all but the last one's; 0 where one process makes all.
+  int64_t logits_part() const;
+
+  // Of rows that `forward` returned: [R, V], on all ranks, before the softcap; f32 on a card, whatever the weights are.
   at::Tensor logits(const at::Tensor& hidden_RD) const;
+
+  // How probable each row finds its id, after the softcap (ops/head/token_logprob.h).
+  ops::TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& ids_R, double temperature) const;
 
   // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes: not
   // where experts run one after another.
@@ -71,11 +82,17 @@ class Decoder {
   const QuantOf& quant_of() const { return quant_of_; }
   // Takes those of another decoder of the same shape; both read the same memory.
   void share_quantised(const Decoder& from);
-  // A quantised one too, then as f32.
+  // A quantised one too, then as f32. Whole: of a split one all ranks take part.
   at::Tensor parameter(const std::string& name) const;
+  // What this rank holds of a weight.
+  Slice slice_of(const std::string& name) const;
   // What adapters can be put on, layer by layer.
   const std::vector<ProjectionShape>& projections() const { return projections_; }
   const DecoderConfig& config() const { return config_; }
+  // The shape of what this rank computes: its heads and channels.
+  const DecoderConfig& own_config() const { return own_config_; }
+  TensorParallel& parallel() { return parallel_; }
+  const TensorParallel& parallel() const { return parallel_; }
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
 
@@ -95,8 +112,8 @@ class Decoder {
     kernels::ScoreRule rule;
   };
 
-  at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect);
-  ops::Weight add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect);
+  at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect, const Slice& slice = {});
+  ops::Weight add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect, const Slice& slice);
   ops::Weight add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k);
   ops::Weight add_head(const Expect& expect);
   Layer add_layer(int64_t index, const Expect& expect);
@@ -113,9 +130,14 @@ class Decoder {
   template <class AnyLayer>
   static auto projections_of(AnyLayer& layer);
   Experts add_experts(const std::string& prefix, const Expect& expect);
+  at::Tensor embedded(const at::Tensor& tokens_T) const;
+  at::Tensor own_parameter(const std::string& name) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const;
 
   DecoderConfig config_;
+  TensorParallel parallel_;
+  DecoderConfig own_config_;
+  std::unordered_map<std::string, Slice> slices_;  // of weights that are split
   at::ScalarType dtype_;
   at::Device device_;
   std::vector<Parameter> parameters_;

@@ -66,12 +66,18 @@ at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
 
 }  // namespace
 
-Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect)
+Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect,
+                 std::shared_ptr<comm::ProcessGroup> group)
     : config_(std::move(config)), dtype_(dtype), device_(device), quant_of_(std::move(quant_of)) {
   check(config_);
+  parallel_ = TensorParallel(std::move(group), config_);
+  own_config_ = parallel_.own(config_);
+  require(!parallel_.is_split() || device.is_cpu(), ErrorCode::kDevice,
+          "tensorParallel: expected a model on the CPU, between whose processes sums go over Gloo, got one on a card");
   require(device.is_cpu() || c10::isReducedFloatingType(dtype), ErrorCode::kDtype,
           "dtype: expected bfloat16, of which a card's kernels are, got float32");
-  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect);
+  embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect,
+                      parallel_.rows(config_.vocab_size));
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));
   norm_D_ = add("model.norm.weight", {config_.hidden_size}, expect);
   head_VD_ = add_head(expect);
@@ -79,17 +85,25 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, 
   if (config_.sliding_rope) sliding_rope_table_ = RopeTable(*config_.sliding_rope, config_.head_dim, device_);
 }
 
-at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Expect& expect) {
+at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Expect& expect, const Slice& slice) {
   if (expect) expect(name, shape);
-  parameters_.push_back({name, at::zeros(shape, at::TensorOptions(device_).dtype(dtype_))});
+  std::vector<int64_t> own = shape.vec();
+  if (!slice.is_all()) {
+    own[static_cast<size_t>(slice.dim)] = slice.count;
+    slices_.emplace(name, slice);
+  }
+  parameters_.push_back({name, at::zeros(own, at::TensorOptions(device_).dtype(dtype_))});
   return parameters_.back().value;
 }
 
-ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect) {
+ops::Weight Decoder::add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect,
+                                const Slice& slice) {
   const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
-  if (!kind) return add(name, {n, k}, expect);
+  if (!kind) return add(name, {n, k}, expect, slice);
   if (expect) expect(name, {n, k});
-  return add_quant(name, *kind, n, k);
+  if (slice.is_all()) return add_quant(name, *kind, n, k);
+  slices_.emplace(name, slice);
+  return slice.dim == 0 ? add_quant(name, *kind, slice.count, k) : add_quant(name, *kind, n, slice.count);
 }
 
 ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k) {
@@ -100,22 +114,34 @@ ops::Weight Decoder::add_quant(const std::string& name, ops::QuantKind kind, int
 ops::Weight Decoder::add_head(const Expect& expect) {
   const std::string name = "lm_head.weight";
   const int64_t vocab_size = config_.vocab_size, width = config_.hidden_size;
-  if (!config_.tie_embeddings) return add_weight(name, vocab_size, width, expect);
+  const Slice slice = parallel_.rows(vocab_size);
+  if (!config_.tie_embeddings) return add_weight(name, vocab_size, width, expect, slice);
   const auto kind = quant_of_ ? quant_of_(name) : std::nullopt;
-  return kind ? add_quant(name, *kind, vocab_size, width) : embedding_VD_;
+  if (!kind) return embedding_VD_;
+  if (slice.is_all()) return add_quant(name, *kind, vocab_size, width);
+  slices_.emplace(name, slice);
+  return add_quant(name, *kind, slice.count, width);
 }
 
 Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   const std::string prefix = "model.layers." + std::to_string(index) + ".";
   const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
   const int64_t query_width = config_.num_heads * config_.head_dim, key_width = config_.num_kv_heads * config_.head_dim;
-  const auto vector = [&](const std::string& name, int64_t size, bool exists) {
-    return exists ? add(prefix + name, {size}, expect) : at::Tensor();
+  const auto vector = [&](const std::string& name, int64_t size, bool exists, const Slice& slice = {}) {
+    return exists ? add(prefix + name, {size}, expect, slice) : at::Tensor();
+  };
+  const auto split = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias, const Slice& slice) {
+    const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect, slice);
+    projections_.push_back({prefix + name, rows, columns});
+    const Slice bias = slice.dim == 0 ? slice : Slice();
+    return Projection{weight_NK, vector(name + ".bias", rows, has_bias, bias),
+                      static_cast<int64_t>(projections_.size()) - 1};
   };
   const auto projection = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
-    const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect);
-    projections_.push_back({prefix + name, rows, columns});
-    return Projection{weight_NK, vector(name + ".bias", rows, has_bias), static_cast<int64_t>(projections_.size()) - 1};
+    return split(name, rows, columns, has_bias, parallel_.rows(rows));
+  };
+  const auto back = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias) {
+    return split(name, rows, columns, has_bias, parallel_.columns(columns));
   };
   const bool qkv_bias = config_.qkv_bias || config_.attention_bias;
   Layer layer;
@@ -125,7 +151,7 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   layer.q = projection("self_attn.q_proj", query_width, width, qkv_bias);
   layer.k = projection("self_attn.k_proj", key_width, width, qkv_bias);
   layer.v = projection("self_attn.v_proj", key_width, width, qkv_bias);
-  layer.o = projection("self_attn.o_proj", width, query_width, config_.attention_bias);
+  layer.o = back("self_attn.o_proj", width, query_width, config_.attention_bias);
   layer.q_norm_C = vector("self_attn.q_norm.weight", config_.head_dim, config_.qk_norm);
   layer.k_norm_C = vector("self_attn.k_norm.weight", config_.head_dim, config_.qk_norm);
   layer.attention_post_norm_D = vector("post_attention_layernorm.weight", width, config_.post_norms);
@@ -138,7 +164,7 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   }
   layer.feed_forward.gate = projection("mlp.gate_proj", inner, width, config_.mlp_bias);
   layer.feed_forward.up = projection("mlp.up_proj", inner, width, config_.mlp_bias);
-  layer.feed_forward.down = projection("mlp.down_proj", width, inner, config_.mlp_bias);
+  layer.feed_forward.down = back("mlp.down_proj", width, inner, config_.mlp_bias);
   return layer;
 }
 
@@ -146,8 +172,8 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
   const int64_t width = config_.hidden_size, inner = config_.intermediate_size;
   const bool is_mixtral = config_.has_mixtral_names;
   const std::string block = prefix + (is_mixtral ? "block_sparse_moe." : "mlp.");
-  const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns) {
-    const ops::Weight weight_NK = add_weight(block + name + ".weight", rows, columns, expect);
+  const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns, const Slice& slice) {
+    const ops::Weight weight_NK = add_weight(block + name + ".weight", rows, columns, expect, slice);
     projections_.push_back({block + name, rows, columns});
     return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
   };
@@ -159,9 +185,9 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
   for (int64_t e = 0; e < config_.num_experts; ++e) {
     const std::string expert = "experts." + std::to_string(e) + ".";
     FeedForward network;
-    network.gate = matrix(expert + (is_mixtral ? "w1" : "gate_proj"), inner, width);
-    network.up = matrix(expert + (is_mixtral ? "w3" : "up_proj"), inner, width);
-    network.down = matrix(expert + (is_mixtral ? "w2" : "down_proj"), width, inner);
+    network.gate = matrix(expert + (is_mixtral ? "w1" : "gate_proj"), inner, width, parallel_.rows(inner));
+    network.up = matrix(expert + (is_mixtral ? "w3" : "up_proj"), inner, width, parallel_.rows(inner));
+    network.down = matrix(expert + (is_mixtral ? "w2" : "down_proj"), width, inner, parallel_.columns(inner));
     experts.all.push_back(std::move(network));
   }
   return experts;
@@ -169,21 +195,27 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
 
 void Decoder::initialise(uint64_t seed, double std) {
   at::NoGradGuard no_grad;
-  // A weight's stream is its place: quantised or not, the same seed draws the same numbers.
+  // A weight's stream is its place: quantised or not, whole or split, the same seed draws the same numbers.
   size_t place = 0;
+  const auto drawn = [&](const std::string& name, at::IntArrayRef own) {
+    const Slice slice = slice_of(name);
+    if (slice.is_all()) return normals(own, seed, place).mul_(std);
+    std::vector<int64_t> whole = own.vec();
+    whole[static_cast<size_t>(slice.dim)] = slice.whole;
+    return normals(whole, seed, place).mul_(std).narrow(slice.dim, slice.first, slice.count).contiguous();
+  };
   auto next_quant = quantised_.begin();
   const auto draw_quantised = [&] {
     for (; next_quant != quantised_.end() && next_quant->place == place; ++next_quant, ++place) {
       const bool is_tied = config_.tie_embeddings && next_quant->name == "lm_head.weight";
       ops::QuantWeight& value = next_quant->value;
-      ops::quantise(value, next_quant->name,
-                    is_tied ? embedding_VD_ : normals({value.n(), value.k()}, seed, place).mul_(std));
+      ops::quantise(value, next_quant->name, is_tied ? embedding_VD_ : drawn(next_quant->name, {value.n(), value.k()}));
     }
   };
   for (auto& [name, value] : parameters_) {
     draw_quantised();
     if (value.dim() == 2) {
-      value.copy_(normals(value.sizes(), seed, place).mul_(std));
+      value.copy_(drawn(name, value.sizes()));
     } else {
       value.fill_(ends_with(name, "norm.weight") ? 1.0 - config_.norm_offset : 0.0);
     }
@@ -216,7 +248,22 @@ void Decoder::share_quantised(const Decoder& from) {
   }
 }
 
+Slice Decoder::slice_of(const std::string& name) const {
+  const auto found = slices_.find(name);
+  return found == slices_.end() ? Slice() : found->second;
+}
+
 at::Tensor Decoder::parameter(const std::string& name) const {
+  const at::Tensor own = own_parameter(name);
+  const Slice slice = slice_of(name);
+  if (slice.is_all()) return own;
+  // Columns as rows: ranks stand one behind the other then.
+  const at::Tensor rows = (slice.dim == 0 ? own : own.t()).contiguous();
+  const at::Tensor whole = parallel_.joined_rows(rows, slice);
+  return slice.dim == 0 ? whole : whole.t();
+}
+
+at::Tensor Decoder::own_parameter(const std::string& name) const {
   for (const Parameter& parameter : parameters_) {
     if (parameter.name == name) return parameter.value;
   }

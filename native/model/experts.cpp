@@ -34,10 +34,14 @@ at::Tensor sum_of_columns(const at::Tensor& x_TA) {
 
 }  // namespace
 
-at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
+at::Tensor FeedForward::gated(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
   const at::Tensor opened = gate.apply(x_TD, adapters), raised = up.apply(x_TD, adapters);
-  const at::Tensor gated = function == Gate::kGelu ? ops::gelu_mul(opened, raised) : ops::silu_mul(opened, raised);
-  return down.apply(gated, adapters);
+  return function == Gate::kGelu ? ops::gelu_mul(opened, raised) : ops::silu_mul(opened, raised);
+}
+
+at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters,
+                              const TensorParallel& parallel) const {
+  return down.apply_summed(gated(parallel.shared(x_TD), function, adapters), adapters, parallel);
 }
 
 // Addresses of the experts' weights on the card.
@@ -62,10 +66,13 @@ Experts::Choice Experts::choose(const at::Tensor& odds_TE) const {
   return {weights_TA, chosen_TA};
 }
 
-at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
+at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters,
+                          const TensorParallel& parallel) const {
   const at::Tensor logits_TE = router.apply(x_TD, {});
   if (x_TD.is_cpu()) {
-    return apply_each(x_TD, choose(at::softmax(logits_TE.to(at::kFloat), 1)), function, adapters);
+    const auto [weights_TA, chosen_TA] = choose(at::softmax(logits_TE.to(at::kFloat), 1));
+    const Choice choice = {parallel.shared(weights_TA), chosen_TA};
+    return parallel.summed(apply_each(parallel.shared(x_TD), choice, function, adapters));
   }
   const ops::CardChoice choice = ops::card_choose_experts(logits_TE, num_chosen, is_normalised);
   const FeedForward& first = all.front();
@@ -94,7 +101,7 @@ at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gat
     const int64_t start = start_E[e], count = start_E[e + 1] - start;
     if (count == 0) continue;
     const AdapterRows selected = adapters.select(tokens.narrow(0, start, count));
-    results.push_back(all[e].apply(inputs.narrow(0, start, count), function, selected));
+    results.push_back(all[e].apply_own(inputs.narrow(0, start, count), function, selected));
   }
   const at::Tensor result_TAD =
       ops::permute_rows(at::cat(results, 0), at::argsort(order)).view({num_tokens, num_chosen, x_TD.size(1)});

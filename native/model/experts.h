@@ -16,7 +16,15 @@ struct FeedForward {
   Projection gate, up, down;
 
   // down(f(gate x) * up x), f silu or gelu.
-  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
+  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters,
+                   const TensorParallel& parallel) const;
+  // What this rank's channels give to it.
+  at::Tensor apply_own(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const {
+    return down.apply(gated(x_TD, function, adapters), adapters);
+  }
+
+ private:
+  at::Tensor gated(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
 };
 
 struct Experts {
@@ -31,8 +39,10 @@ struct Experts {
   }
 
   // sum over the A experts e of the largest p_e, from the largest on, of p_e expert_e(x); p = softmax(router x), f32.
-  // A token's result does not depend on the others. Differentiable.
-  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters) const;
+  // A token's result does not depend on the others. Differentiable. Every rank has the router, and channels of every
+  // expert.
+  at::Tensor apply(const at::Tensor& x_TD, Gate function, const AdapterRows& adapters,
+                   const TensorParallel& parallel) const;
 
  private:
   // Of each of them: which experts, i64, and their weights.

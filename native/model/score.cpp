@@ -10,23 +10,36 @@
 #include "base/error.h"
 #include "model/check_ids.h"
 #include "model/stored/finite.h"
-#include "ops/head/token_logprob.h"
 
 namespace seekrl::model {
 
-at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
+namespace {
+
+at::Tensor logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
   const Decoder& decoder = *policy.decoder;
   const auto count = static_cast<int64_t>(ids.size());
-  check_ids(ids, decoder.config().vocab_size, "id");
-  if (count < 2) return at::empty({0}, at::kFloat);
-  at::NoGradGuard no_grad;
   const at::Tensor ids_T = at::tensor(ids, at::kLong).to(decoder.device());
   const at::Tensor positions_T = at::arange(count - 1, ids_T.options());
   SpanAttention attention({{0, count - 1}, {}}, decoder.dtype());
   const at::Tensor hidden_TD = decoder.forward(ids_T.slice(0, 0, count - 1), positions_T, attention, {}, policy.rows());
-  const at::Tensor logprob_R =
-      ops::token_logprob(hidden_TD, decoder.head_VD(), ids_T.slice(0, 1), 1.0, decoder.config().logit_softcap)
-          .logprob_R.to(at::kCPU);
+  return decoder.token_logprob(hidden_TD, ids_T.slice(0, 1), 1.0).logprob_R.to(at::kCPU);
+}
+
+// For the other ranks.
+Command score_command(const std::vector<int64_t>& ids) {
+  Command command = {static_cast<int64_t>(Task::kScore)};
+  command.insert(command.end(), ids.begin(), ids.end());
+  return command;
+}
+
+}  // namespace
+
+at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
+  check_ids(ids, policy.decoder->config().vocab_size, "id");
+  if (ids.size() < 2) return at::empty({0}, at::kFloat);
+  const at::NoGradGuard no_grad;
+  at::Tensor logprob_R;
+  policy.decoder->parallel().together([&] { return score_command(ids); }, [&] { logprob_R = logprobs(policy, ids); });
   const int64_t place = first_not_finite(logprob_R, at::kFloat);
   require(place < 0, ErrorCode::kRange, "score: expected finite log-probabilities, got ",
           place < 0 ? 0.0 : logprob_R[place].item<double>(), " for id ", place + 1);

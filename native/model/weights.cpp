@@ -18,6 +18,7 @@
 #include "model/gguf/stored_rows.h"
 #include "model/stored/finite.h"
 #include "model/stored/stored_numbers.h"
+#include "model/stored/stored_slice.h"
 
 namespace seekrl::model {
 
@@ -105,7 +106,26 @@ void check_quantised(const QuantisedFrom& plain) {
   }
 }
 
-void read_into(Decoder& decoder, const std::vector<StoredTensor>& stored, bool is_fresh) {
+// What this rank reads of the files.
+std::vector<StoredTensor> own_slices(const Decoder& decoder, std::vector<StoredTensor> stored) {
+  if (!decoder.parallel().is_split()) return stored;
+  const TensorsByName found = by_name(stored);
+  for (const QuantParameter& parameter : decoder.quantised()) {
+    require(found.count(parameter.name + ".codes") == 0, ErrorCode::kFormat, "tensorParallel: ", parameter.name,
+            ": expected plain weights, got quantised ones, which are not split; load the folder that they were made from "
+            "with `weights`");
+  }
+  // A tied model's head is its embeddings, in slices as well.
+  const bool is_tied = decoder.config().tie_embeddings;
+  for (StoredTensor& tensor : stored) {
+    const bool is_copy = is_tied && tensor.name == "lm_head.weight";
+    tensor = stored_slice(tensor, decoder.slice_of(is_copy ? decoder.parameters().front().name : tensor.name));
+  }
+  return stored;
+}
+
+void read_into(Decoder& decoder, const std::vector<StoredTensor>& whole, bool is_fresh) {
+  const std::vector<StoredTensor> stored = own_slices(decoder, whole);
   const TensorsByName found = by_name(stored);
   std::vector<Parameter> tensors = decoder.parameters();
   QuantisedFrom plain;
@@ -153,12 +173,13 @@ const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string&
 }
 
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
-                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of) {
+                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of,
+                              std::shared_ptr<comm::ProcessGroup> group) {
   const TensorsByName found = by_name(stored);
-  auto decoder = std::make_shared<Decoder>(config, dtype, device, std::move(quant_of),
-                                           [&](const std::string& name, at::IntArrayRef shape) {
-                                             if (found.count(name + ".codes") == 0) find_tensor(found, name, shape);
-                                           });
+  const auto expect = [&](const std::string& name, at::IntArrayRef shape) {
+    if (found.count(name + ".codes") == 0) find_tensor(found, name, shape);
+  };
+  auto decoder = std::make_shared<Decoder>(config, dtype, device, std::move(quant_of), expect, std::move(group));
   read_into(*decoder, stored, true);
   return decoder;
 }
@@ -175,8 +196,23 @@ void read_tensors(const std::vector<Parameter>& tensors, const std::vector<Store
   fill(tensors, stored, [](const std::string&) { return false; }, is_fresh);
 }
 
+at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {
+  const auto command = [&] {
+    Command words = {static_cast<int64_t>(Task::kParameter)};
+    words.insert(words.end(), name.begin(), name.end());
+    return words;
+  };
+  if (decoder.slice_of(name).is_all()) return decoder.parameter(name);
+  const at::NoGradGuard no_grad;
+  at::Tensor whole;
+  decoder.parallel().together(command, [&] { whole = decoder.parameter(name); });
+  return whole;
+}
+
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype) {
+  require(!decoder.parallel().is_split() || decoder.quantised().empty(), ErrorCode::kArgument,
+          "save: expected plain weights under tensor parallelism, got quantised ones; save the model of one process");
   std::unordered_map<std::string, at::Tensor> parts;
   for (const QuantParameter& parameter : decoder.quantised()) {
     for (const auto& [name, value] : stored_parts(parameter)) parts.emplace(name, value);
@@ -191,7 +227,7 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
       file.write(value.const_data_ptr(), value.nbytes());
       continue;
     }
-    write_tensor(file, {name, decoder.parameter(name)}, path, dtype);
+    write_tensor(file, {name, whole_parameter(decoder, name)}, path, dtype);
   }
   file.publish();
 }
@@ -207,7 +243,8 @@ void write_tensors(const std::vector<Parameter>& tensors, const std::string& pat
 
 std::shared_ptr<Decoder> clone(const Decoder& decoder) {
   at::NoGradGuard no_grad;
-  auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of());
+  auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of(),
+                                        Decoder::Expect(), decoder.parallel().group());
   copy->share_quantised(decoder);
   for (size_t i = 0; i < decoder.parameters().size(); ++i) {
     at::Tensor value = copy->parameters()[i].value;

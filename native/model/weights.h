@@ -21,6 +21,8 @@ struct StoredTensor {
   // Not zero: the rows are those of so many heads, whose rows that rotary positions turn together lie side by side, as
   // llama.cpp keeps the llama architecture.
   int64_t num_paired_heads = 0;
+  // Not zero: as many columns has a row in the file, of which these are some.
+  int64_t num_stored_columns = 0;
 };
 
 using TensorsByName = std::unordered_map<std::string, const StoredTensor*>;
@@ -32,9 +34,11 @@ TensorsByName by_name(const std::vector<StoredTensor>& stored);
 const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string& name, at::IntArrayRef shape);
 
 // A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights. Those that
-// are quantised may be stored as such, or are quantised a few rows at a time.
+// are quantised may be stored as such, or are quantised a few rows at a time. With a group of several ranks each reads
+// its slices alone.
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
-                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of = {});
+                              const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of = {},
+                              std::shared_ptr<comm::ProcessGroup> group = nullptr);
 
 // The tensors that hold a quantised weight: <name>.codes and what scales them (ops/quant/quant_weight.h).
 std::vector<Parameter> stored_parts(const QuantParameter& parameter);
@@ -44,6 +48,10 @@ std::vector<Parameter> stored_parts(const QuantParameter& parameter);
 // of a tied model where it equals the embeddings. All numbers must be finite in the decoder's dtype (ERR_RANGE). What
 // is refused changes nothing.
 void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored);
+
+// A weight by its name, whole: under tensor parallelism rank 0 asks, and the others follow. ERR_ARGUMENT when none has
+// it.
+at::Tensor whole_parameter(const Decoder& decoder, const std::string& name);
 
 // Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of quantised weights as
 // they are, to a temporary file beside `path` that replaces `path` once it is on the disk. Throws ERR_RANGE when a

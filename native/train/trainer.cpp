@@ -8,7 +8,6 @@
 
 #include "base/idle_memory.h"
 #include "ops/activation_memory.h"
-#include "ops/head/token_logprob.h"
 #include "train/hidden.h"
 
 namespace seekrl::train {
@@ -16,8 +15,7 @@ namespace seekrl::train {
 TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double temperature) {
   at::NoGradGuard no_grad;
   const auto& decoder = *policy.decoder;
-  const auto scores = ops::token_logprob(row_states(policy, batch).states_RD, decoder.head_VD(), batch.targets_R,
-                                         temperature, decoder.config().logit_softcap);
+  const auto scores = decoder.token_logprob(row_states(policy, batch).states_RD, batch.targets_R, temperature);
   return {scores.logprob_R, scores.entropy_R};
 }
 
@@ -30,8 +28,7 @@ void Trainer::accumulate(const Batch& batch, const LossOptions& options, LossSum
   const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
   const RowStates rows = row_states(policy_, batch, num_recomputed);
-  const auto scores = ops::token_logprob(rows.states_RD, decoder().head_VD(), batch.targets_R, options.temperature,
-                                         decoder().config().logit_softcap);
+  const auto scores = decoder().token_logprob(rows.states_RD, batch.targets_R, options.temperature);
   optimizer_.backward(policy_loss(scores.logprob_R, scores.entropy_R, batch, options, sums));
 }
 

@@ -1,4 +1,5 @@
 /** Decoders and encoders: the exports of native/node/model. */
+import type { NativeProcessGroup } from "./comm.ts";
 import type { Handle } from "./handle.ts";
 
 /** A tensor inside a safetensors or GGUF file; `offset` counts from the beginning of the file. */
@@ -19,10 +20,12 @@ export interface NativeModel {
     config: object,
     options: { dtype: string; device: string; weights: string },
     tensors: readonly NativeStoredTensor[],
+    group: NativeProcessGroup | undefined,
   ): Promise<void>;
   create(
     config: object,
     options: { dtype: string; device: string; weights: string; seed: number; std: number },
+    group: NativeProcessGroup | undefined,
   ): Promise<void>;
   copyFrom(source: NativeModel): Promise<void>;
   /** Writes header and tensors to a file that replaces `path` when complete; `dtype` is `F32`, `BF16` or `F16`. */
@@ -38,6 +41,8 @@ export interface NativeModel {
   parameter(name: string): Promise<Float32Array>;
   /** One number fewer than ids. */
   scoreLogprobs(ids: Int32Array, adapter: NativeAdapter | undefined): Promise<Float32Array>;
+  /** Does what rank 0 does with it, until that one closes it. */
+  follow(): Promise<void>;
   close(): void;
 }
 

@@ -120,6 +120,7 @@ void BlockPool::forget_all() {
 }
 
 void BlockPool::copy(int32_t from, int32_t to) {
+  if (lists_copies_) copies_.emplace_back(from, to);
   for (const at::Tensor& each : {storage_, scales_}) {
     if (each.defined()) each.select(1, to).copy_(each.select(1, from));
   }

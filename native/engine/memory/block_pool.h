@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <list>
+#include <utility>
 #include <vector>
 
 #include "engine/memory/prefix_cache.h"
@@ -61,6 +62,12 @@ class BlockPool {
   // Copies the keys and values of every layer.
   void copy(int32_t from, int32_t to);
 
+  // From and to.
+  using Copies = std::vector<std::pair<int32_t, int32_t>>;
+  // From here on copies are listed, for pools elsewhere to do the same.
+  void list_copies() { lists_copies_ = true; }
+  Copies take_copies() { return std::exchange(copies_, {}); }
+
   int64_t num_blocks() const { return static_cast<int64_t>(references_.size()); }
   int64_t num_free() const { return static_cast<int64_t>(free_.size() + idle_.size()); }
   int64_t num_used() const { return num_blocks() - num_free(); }
@@ -107,6 +114,8 @@ class BlockPool {
   at::Tensor scales_;  // of codes: [L * 2, num_blocks, block_tokens * K]
   std::vector<at::Tensor> keys_, values_;
   bool is_touched_ = false;  // since the last release
+  bool lists_copies_ = false;
+  Copies copies_;
 };
 
 }  // namespace seekrl::engine

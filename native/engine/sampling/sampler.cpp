@@ -15,6 +15,7 @@
 #include "engine/sampling/top.h"
 #include "kernels/sampling.h"
 #include "ops/elementwise/softcap.h"
+#include "ops/head/row_parts.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
 
@@ -70,13 +71,19 @@ int64_t choose(const float* logits_V, int64_t vocab_size, const SampleRequest& r
   return draw(weights_V, vocab_size, bound, uniform(request.seed, kernels::kSamplingStream, position));
 }
 
-Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest& request) {
+// `part` as of sample().
+Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest& request, int64_t part) {
   const double temperature = request.options->temperature;
   const auto inverse_temperature = static_cast<float>(temperature == 0 ? 1 : 1 / temperature);
   const bool is_edited = has_edits(request);
   float* weights_V = temperature == 0 ? nullptr : ops::scratch<float, ops::Scratch::kProbability>(vocab_size);
-  const RowStats stats =
+  const auto stats_of = [&](float inverse) {
+    return part > 0 ? ops::stats_by_parts(logits_V, vocab_size, part, inverse)
+                    : kernels::row_stats(logits_V, vocab_size, inverse);
+  };
+  const RowStats drawn_from =
       kernels::row_weights(is_edited ? nullptr : weights_V, logits_V, vocab_size, inverse_temperature);
+  const RowStats stats = part > 0 ? stats_of(inverse_temperature) : drawn_from;
   // Of numbers that cannot be ordered nothing is selected: that would read beyond their end.
   if (!std::isfinite(stats.max + stats.log_sum)) return {0, std::numeric_limits<float>::quiet_NaN(), 0};
   int64_t token;
@@ -92,7 +99,7 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
   if (token < 0) return {-1, 0, 0};
   float entropy = 0;
   if (request.wants_entropy) {
-    entropy = (inverse_temperature == 1 ? stats : kernels::row_stats(logits_V, vocab_size, 1)).entropy;
+    entropy = (inverse_temperature == 1 ? stats : stats_of(1)).entropy;
   }
   Sample drawn = {token, kernels::logprob(stats, logits_V[token], inverse_temperature), entropy};
   if (request.num_top > 0) {
@@ -103,7 +110,8 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
 
 }  // namespace
 
-std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap) {
+std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap,
+                           int64_t part) {
   if (!logits_RV.device().is_cpu()) return sample_on_card(logits_RV.to(at::kFloat), requests, softcap);
   const at::Tensor rows_RV = logits_RV.to(at::kFloat).contiguous();
   if (softcap > 0) ops::softcap_(rows_RV, softcap);
@@ -112,7 +120,7 @@ std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<Sample
   const auto num_rows = static_cast<int64_t>(requests.size());
   std::vector<Sample> samples(num_rows);
   ops::claim_items(num_rows, num_rows * vocab_size * kWorkPerLogit,
-                   [&](int64_t r) { samples[r] = sample_row(logits + r * vocab_size, vocab_size, requests[r]); });
+                   [&](int64_t r) { samples[r] = sample_row(logits + r * vocab_size, vocab_size, requests[r], part); });
   return samples;
 }
 

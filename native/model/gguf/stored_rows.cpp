@@ -17,7 +17,7 @@ BlockFormat format_of(const StoredTensor& stored) {
 
 bool needs_rows(const StoredTensor& stored) {
   const BlockFormat* format = block_format(stored.dtype);
-  return stored.num_paired_heads > 0 || (format != nullptr && format->size > 1);
+  return stored.num_paired_heads > 0 || stored.num_stored_columns > 0 || (format != nullptr && format->size > 1);
 }
 
 StoredRows::StoredRows(const StoredTensor& stored, const MappedFile& file)
@@ -25,13 +25,17 @@ StoredRows::StoredRows(const StoredTensor& stored, const MappedFile& file)
       count_(stored.shape.empty() ? 1 : stored.shape.front()),
       columns_(stored.shape.size() > 1 ? stored.shape.back() : 1),
       head_rows_(stored.num_paired_heads > 0 ? count_ / stored.num_paired_heads : 0),
-      row_bytes_(static_cast<size_t>(columns_ / format_.size) * format_.bytes),
+      own_bytes_(static_cast<size_t>(columns_ / format_.size) * format_.bytes),
+      row_bytes_(stored.num_stored_columns == 0
+                     ? own_bytes_
+                     : static_cast<size_t>(stored.num_stored_columns / format_.size) * format_.bytes),
       file_(file),
       offset_(stored.offset) {
   require(stored.shape.size() <= 2 && columns_ % format_.size == 0, ErrorCode::kFormat, stored.path, ": ", stored.name,
           ": expected rows of ", stored.dtype, " in blocks of ", format_.size, ", got ", columns_, " columns");
-  require(offset_ <= file.size() && row_bytes_ * static_cast<size_t>(count_) <= file.size() - offset_,
-          ErrorCode::kFormat, stored.path, ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
+  const size_t num_bytes = count_ == 0 ? 0 : row_bytes_ * static_cast<size_t>(count_ - 1) + own_bytes_;
+  require(offset_ <= file.size() && num_bytes <= file.size() - offset_, ErrorCode::kFormat, stored.path, ": ",
+          stored.name, " ends beyond the file's ", file.size(), " bytes");
   const int64_t heads = stored.num_paired_heads;
   require(heads == 0 || count_ % (2 * heads) == 0, ErrorCode::kFormat, stored.path, ": ", stored.name, ": expected ",
           heads, " heads of pairs of rows, got ", count_, " rows");
@@ -49,7 +53,8 @@ void StoredRows::read(int64_t first, int64_t count, float* to) const {
   for (int64_t row = first; row < first + count; ++row, to += columns_) {
     format_.widen(bytes + static_cast<size_t>(place_of(row)) * row_bytes_, columns_ / format_.size, to);
   }
-  file_.release(offset_ + static_cast<size_t>(first) * row_bytes_, static_cast<size_t>(count) * row_bytes_);
+  file_.release(offset_ + static_cast<size_t>(first) * row_bytes_,
+                static_cast<size_t>(count - 1) * row_bytes_ + own_bytes_);
 }
 
 }  // namespace seekrl::model

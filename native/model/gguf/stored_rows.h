@@ -30,9 +30,9 @@ class StoredRows {
   int64_t place_of(int64_t row) const;
 
   BlockFormat format_;
-  int64_t count_, columns_;  // a vector has one column
-  int64_t head_rows_;        // of each head, 0 where rows lie in their order
-  size_t row_bytes_;
+  int64_t count_, columns_;       // a vector has one column
+  int64_t head_rows_;             // of each head, 0 where rows lie in their order
+  size_t own_bytes_, row_bytes_;  // of the columns, and from one row to the next
   const MappedFile& file_;
   size_t offset_;
 };

@@ -62,10 +62,11 @@ Napi::Value AdapterHandle::fill(Napi::Env env, Make make) {
 Napi::Value AdapterHandle::create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object object = to_object(info[1], "options");
-    return fill(info.Env(), [decoder = ModelHandle::decoder_of(info[0]), options = to_adapter_options(object),
-                             seed = static_cast<uint64_t>(integer_of(object, "seed"))] {
-      return std::make_shared<model::Adapter>(decoder->projections(), options, decoder->device(), seed);
-    });
+    return fill(info.Env(),
+                [decoder = ModelHandle::whole_decoder_of(info[0], "adapter"), options = to_adapter_options(object),
+                 seed = static_cast<uint64_t>(integer_of(object, "seed"))] {
+                  return std::make_shared<model::Adapter>(decoder->projections(), options, decoder->device(), seed);
+                });
   });
 }
 
@@ -137,7 +138,7 @@ Napi::Value AdapterHandle::close(const Napi::CallbackInfo& info) {
 }
 
 model::Policy policy_of(const Napi::Value& model, const Napi::Value& adapter) {
-  return {ModelHandle::decoder_of(model), AdapterHandle::adapter_of(adapter)};
+  return {ModelHandle::whole_decoder_of(model, "training"), AdapterHandle::adapter_of(adapter)};
 }
 
 void export_adapter(Napi::Env env, Napi::Object exports) { exports["AdapterHandle"] = AdapterHandle::define(env); }

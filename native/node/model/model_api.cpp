@@ -5,8 +5,10 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/error.h"
+#include "engine/follow/follower.h"
 #include "model/score.h"
 #include "model/weights.h"
+#include "node/comm/comm_api.h"
 #include "node/guard.h"
 #include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
@@ -149,7 +151,8 @@ Napi::Function ModelHandle::define(Napi::Env env) {
        InstanceMethod("tensors", &ModelHandle::tensors), InstanceMethod("quantised", &ModelHandle::quantised),
        InstanceMethod("weightsVersion", &ModelHandle::weights_version),
        InstanceMethod("parameter", &ModelHandle::parameter),
-       InstanceMethod("scoreLogprobs", &ModelHandle::score_logprobs), InstanceMethod("close", &ModelHandle::close)});
+       InstanceMethod("scoreLogprobs", &ModelHandle::score_logprobs), InstanceMethod("follow", &ModelHandle::follow),
+       InstanceMethod("close", &ModelHandle::close)});
 }
 
 ModelHandle::ModelHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ModelHandle>(info) {
@@ -159,12 +162,27 @@ ModelHandle::ModelHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<Mode
 std::shared_ptr<model::Decoder> ModelHandle::decoder_of(const Napi::Value& value) {
   require(value.IsObject() && value.As<Napi::Object>().CheckTypeTag(&kModelTag), ErrorCode::kArgument,
           "model: expected a model's native handle");
-  return Unwrap(value.As<Napi::Object>())->decoder();
+  return Unwrap(value.As<Napi::Object>())->leading_decoder();
+}
+
+std::shared_ptr<model::Decoder> ModelHandle::whole_decoder_of(const Napi::Value& value, const char* what) {
+  const auto decoder = decoder_of(value);
+  require(!decoder->parallel().is_split(), ErrorCode::kArgument, what,
+          ": expected a model that one process holds, got one under tensor parallelism, which generates and scores; "
+          "load it "
+          "without `tensorParallel`");
+  return decoder;
 }
 
 std::shared_ptr<model::Decoder> ModelHandle::decoder() const {
   require(slot_->decoder != nullptr, ErrorCode::kState, "model: closed");
   return slot_->decoder;
+}
+
+std::shared_ptr<model::Decoder> ModelHandle::leading_decoder() const {
+  const auto decoder = this->decoder();
+  decoder->parallel().require_leader("model");
+  return decoder;
 }
 
 // Runs `make` on the device queue and keeps the decoder it returns, unless the handle was closed meanwhile.
@@ -177,26 +195,30 @@ Napi::Value ModelHandle::fill(Napi::Env env, Make make) {
               });
 }
 
-// load(config, {dtype, device, weights}, tensors)
+// load(config, {dtype, device, weights}, tensors, process group or undefined)
 Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
                  device = to_device(text_of(options, "device")), quant = model::quant_all(to_quant_kind(options)),
-                 stored = to_stored_tensors(info[2])] { return model::load(config, dtype, device, stored, quant); });
+                 stored = to_stored_tensors(info[2]), group = process_group_of(info[3])] {
+                  return model::load(config, dtype, device, stored, quant, group);
+                });
   });
 }
 
-// create(config, {dtype, device, weights, seed, std})
+// create(config, {dtype, device, weights, seed, std}, process group or undefined)
 Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
                  device = to_device(text_of(options, "device")), quant = model::quant_all(to_quant_kind(options)),
-                 seed = static_cast<uint64_t>(integer_of(options, "seed")), std = number_of(options, "std")] {
-                  auto decoder = std::make_shared<model::Decoder>(config, dtype, device, quant);
+                 seed = static_cast<uint64_t>(integer_of(options, "seed")), std = number_of(options, "std"),
+                 group = process_group_of(info[2])] {
+                  auto decoder =
+                      std::make_shared<model::Decoder>(config, dtype, device, quant, model::Decoder::Expect(), group);
                   decoder->initialise(seed, std);
                   return decoder;
                 });
@@ -205,23 +227,34 @@ Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
 
 // copyFrom(handle)
 Napi::Value ModelHandle::copy_from(const Napi::CallbackInfo& info) {
-  return guard(info.Env(),
-               [&] { return fill(info.Env(), [source = decoder_of(info[0])] { return model::clone(*source); }); });
+  return guard(info.Env(), [&] {
+    return fill(info.Env(), [source = whole_decoder_of(info[0], "clone")] { return model::clone(*source); });
+  });
 }
 
 // write(path, header, names, dtype)
 Napi::Value ModelHandle::write(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(info.Env(), device_queue(),
-                [decoder = decoder(), path = to_text(info[0], "path"), header = to_bytes(info[1], "header"),
+                [decoder = leading_decoder(), path = to_text(info[0], "path"), header = to_bytes(info[1], "header"),
                  names = to_texts(info[2], "names"),
                  dtype = to_text(info[3], "dtype")] { model::write_weights(*decoder, path, header, names, dtype); });
   });
 }
 
-// tensors(): {name, shape}[], in the decoder's order
+// tensors(): {name, shape}[], in the decoder's order, whole ones
 Napi::Value ModelHandle::tensors(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return to_js(info.Env(), decoder()->parameters()); });
+  return guard(info.Env(), [&]() -> Napi::Value {
+    const auto own = decoder();
+    Napi::Value list = to_js(info.Env(), own->parameters());
+    for (uint32_t i = 0; i < own->parameters().size(); ++i) {
+      const model::Slice slice = own->slice_of(own->parameters()[i].name);
+      if (slice.is_all()) continue;
+      const auto shape = list.As<Napi::Array>().Get(i).As<Napi::Object>().Get("shape").As<Napi::Array>();
+      shape[static_cast<uint32_t>(slice.dim)] = static_cast<double>(slice.whole);
+    }
+    return list;
+  });
 }
 
 // quantised(): {name, shape, parts: {name, shape, dtype}[]}[]
@@ -240,7 +273,9 @@ Napi::Value ModelHandle::parameter(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [decoder = decoder(), name = to_text(info[0], "name")] { return to_floats(decoder->parameter(name)); },
+        [decoder = leading_decoder(), name = to_text(info[0], "name")] {
+          return to_floats(model::whole_parameter(*decoder, name));
+        },
         to_float32_array);
   });
 }
@@ -250,15 +285,30 @@ Napi::Value ModelHandle::score_logprobs(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [policy = model::Policy{decoder(), AdapterHandle::adapter_of(info[1])}, tokens = to_ids(info[0], "ids")] {
-          return to_floats(model::score_logprobs(policy, tokens));
-        },
+        [policy = model::Policy{leading_decoder(), AdapterHandle::adapter_of(info[1])},
+         tokens = to_ids(info[0], "ids")] { return to_floats(model::score_logprobs(policy, tokens)); },
         to_float32_array);
+  });
+}
+
+// follow(): Promise; does what rank 0 does, until that one closes the model
+Napi::Value ModelHandle::follow(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return post(info.Env(), device_queue(), [decoder = decoder()] { engine::Follower(decoder).run(); });
   });
 }
 
 Napi::Value ModelHandle::close(const Napi::CallbackInfo& info) {
   slot_->is_closed = true;
+  if (slot_->decoder != nullptr && slot_->decoder->parallel().is_split()) {
+    // Where the job has failed there is nobody left to be told.
+    device_queue().post([decoder = std::move(slot_->decoder)] {
+      try {
+        decoder->parallel().release();
+      } catch (const std::exception&) {
+      }
+    });
+  }
   slot_->decoder.reset();
   return info.Env().Undefined();
 }

@@ -17,8 +17,12 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
  public:
   static Napi::Function define(Napi::Env env);
 
-  // The decoder of a JavaScript argument; throws ERR_ARGUMENT for anything else and ERR_STATE once closed.
+  // The decoder of a JavaScript argument; throws ERR_ARGUMENT for anything else, ERR_STATE once closed and on a rank
+  // that follows another.
   static std::shared_ptr<model::Decoder> decoder_of(const Napi::Value& value);
+
+  // The same, and ERR_ARGUMENT where it is split over ranks, which `what` does not support.
+  static std::shared_ptr<model::Decoder> whole_decoder_of(const Napi::Value& value, const char* what);
 
   explicit ModelHandle(const Napi::CallbackInfo& info);
 
@@ -30,6 +34,8 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   };
 
   std::shared_ptr<model::Decoder> decoder() const;
+  // ERR_STATE on a rank that follows another.
+  std::shared_ptr<model::Decoder> leading_decoder() const;
   template <class Make>
   Napi::Value fill(Napi::Env env, Make make);
 
@@ -42,6 +48,7 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   Napi::Value weights_version(const Napi::CallbackInfo& info);
   Napi::Value parameter(const Napi::CallbackInfo& info);
   Napi::Value score_logprobs(const Napi::CallbackInfo& info);
+  Napi::Value follow(const Napi::CallbackInfo& info);
   Napi::Value close(const Napi::CallbackInfo& info);
 
   std::shared_ptr<Slot> slot_ = std::make_shared<Slot>();

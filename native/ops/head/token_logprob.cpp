@@ -9,6 +9,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -47,16 +48,16 @@ struct Scored {
 };
 
 Scored forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R, double temperature,
-                   double softcap) {
-  const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
+                   double softcap, const HeadSlice& slice) {
+  const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0), whole = slice.is_all() ? v : slice.whole;
   const auto inverse = static_cast<float>(1.0 / temperature);
   at::Tensor stats_R4 = at::empty({num_rows, kNumStats}, hidden_RD.options());
   at::Tensor logits = at::empty({std::min(num_rows, chunk_rows(v)), v}, hidden_RD.options());
   float* stats = stats_R4.mutable_data_ptr<float>();
   const int64_t* ids = ids_R.const_data_ptr<int64_t>();
   for (int64_t row = 0; row < num_rows; ++row) {
-    require(ids[row] >= 0 && ids[row] < v, ErrorCode::kRange, "token_logprob: id: expected 0 to ", v - 1, ", got ",
-            ids[row]);
+    require(ids[row] >= 0 && ids[row] < whole, ErrorCode::kRange, "token_logprob: id: expected 0 to ", whole - 1,
+            ", got ", ids[row]);
   }
   for_chunks(hidden_RD, v, [&](int64_t first, int64_t rows) {
     logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
@@ -67,10 +68,16 @@ Scored forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const a
       to[0] = found.max;
       to[1] = found.log_sum;
       to[2] = found.entropy;
-      to[3] = kernels::logprob(found, data[row * v + ids[first + row]], inverse);
+      const int64_t id = ids[first + row] - slice.first;
+      const bool is_own = id >= 0 && id < v;
+      if (slice.is_all()) {
+        to[3] = kernels::logprob(found, data[row * v + id], inverse);
+      } else {
+        to[3] = is_own ? data[row * v + id] * inverse : -std::numeric_limits<float>::infinity();
+      }
     });
   });
-  return {stats_R4, logits};
+  return {slice.is_all() ? stats_R4 : slice.combine(stats_R4), logits};
 }
 
 // The gradients of all rows' results as two arrays, zero where autograd has none.
@@ -81,14 +88,29 @@ struct ResultGradients {
       : logprob_R(grads[0].defined() ? grads[0].contiguous() : at::zeros({num_rows}, options)),
         entropy_R(grads[1].defined() ? grads[1].contiguous() : at::zeros({num_rows}, options)) {}
 
+  // `id`: of the slice's.
   kernels::RowGradients row(int64_t row, int64_t id) const {
     return {id, logprob_R.const_data_ptr<float>()[row], entropy_R.const_data_ptr<float>()[row]};
   }
 };
 
+// As the kernel, of a row whose id is maybe not among its logits: the kernel then takes the first one for it, which is
+// made again.
+void row_backward(float* row, int64_t v, float inverse, const RowStats& stats, kernels::RowGradients grads) {
+  const bool is_own = grads.id >= 0 && grads.id < v;
+  float first[2] = {row[0], 0};
+  if (!is_own) grads.id = 0;
+  kernels::row_backward(row, v, inverse, stats, grads);
+  if (is_own) return;
+  grads.id = 1;
+  kernels::row_backward(first, 1, inverse, stats, grads);
+  row[0] = first[0];
+}
+
 // Replaces the chunk's logits by the gradients of what they were before the bound.
 void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, const at::Tensor& ids_R,
-                         const at::Tensor& stats_R4, const ResultGradients& grads, double temperature, double softcap) {
+                         const at::Tensor& stats_R4, const ResultGradients& grads, double temperature, double softcap,
+                         int64_t first_id) {
   const int64_t v = logits.size(1);
   const auto inverse_cap = static_cast<float>(softcap > 0 ? 1.0 / softcap : 0.0);
   float* data = logits.mutable_data_ptr<float>();
@@ -99,8 +121,8 @@ void logits_backward_cpu(const at::Tensor& logits, int64_t first, int64_t rows, 
     float* const row_data = data + row * v;
     float* const capped = softcap > 0 ? scratch<float, Scratch::kLogits>(v) : nullptr;
     if (capped != nullptr) std::copy_n(row_data, v, capped);
-    kernels::row_backward(row_data, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
-                          grads.row(first + row, ids[row]));
+    row_backward(row_data, v, static_cast<float>(1.0 / temperature), {from[0], from[1], from[2]},
+                 grads.row(first + row, ids[row] - first_id));
     if (capped == nullptr) return;
     for (int64_t i = 0; i < v; ++i) row_data[i] *= 1.0f - (capped[i] * inverse_cap) * (capped[i] * inverse_cap);
   });
@@ -111,9 +133,10 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
   // The weight's tensor, undefined for a quantised one, is an argument of its own, that autograd sees it.
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
                                const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
-                               const at::Tensor& ids_R, double temperature, double softcap) {
+                               const at::Tensor& ids_R, double temperature, double softcap, const HeadSlice& slice) {
     const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
-    const auto [stats_R4, logits] = forward_cpu(hidden_RD, weight_VD, ids_R, temperature, softcap);
+    const auto [stats_R4, logits] = forward_cpu(hidden_RD, weight_VD, ids_R, temperature, softcap, slice);
+    context->saved_data["first_id"] = slice.first;
     context->saved_data["softcap"] = softcap;
     context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_R4, logits});
     hold_weight(context, quant);
@@ -127,6 +150,7 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     const Weight weight_VD = saved[1].defined() ? Weight(saved[1]) : Weight(held_weight(context));
     const double temperature = context->saved_data["temperature"].toDouble();
     const double softcap = context->saved_data["softcap"].toDouble();
+    const int64_t first_id = context->saved_data["first_id"].toInt();
     const int64_t v = weight_VD.n(), num_rows = hidden_RD.size(0);
     const ResultGradients result_grads(grads, num_rows, hidden_RD.options());
     const at::Tensor& logits = saved[4];
@@ -137,11 +161,11 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
     float* weight_to = weight_grad.defined() ? weight_grad.mutable_data_ptr<float>() : nullptr;
     for_chunks_backward(hidden_RD, v, [&](int64_t first, int64_t rows) {
       if (first + rows < num_rows) logits_cpu(logits, hidden_RD, first, rows, weight_VD, softcap);
-      logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature, softcap);
+      logits_backward_cpu(logits, first, rows, ids_R, stats_R4, result_grads, temperature, softcap, first_id);
       head_backward(hidden_to, weight_to, logits, hidden_RD, first, rows, weight_VD);
     });
     if (weight_grad.defined()) weight_grad = gradient_result(weight_VD.plain_NK, weight_grad);
-    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
+    return {hidden_grad, weight_grad, at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -158,7 +182,7 @@ void check(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tenso
 }  // namespace
 
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                           double temperature, double logit_softcap) {
+                           double temperature, double logit_softcap, const HeadSlice& slice) {
   check(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
   const bool is_card = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_card(plain_VD);
@@ -175,11 +199,11 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
   const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(plain_VD.contiguous());
   if (!needs_grad(hidden, plain_VD)) {
     const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
-    const auto [stats_R4, logits] = forward_cpu(hidden, weight, ids, temperature, logit_softcap);
+    const auto [stats_R4, logits] = forward_cpu(hidden, weight, ids, temperature, logit_softcap, slice);
     return {stats_R4.select(1, 3).contiguous(), stats_R4.select(1, 2).contiguous()};
   }
   const variable_list results =
-      TokenLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, logit_softcap);
+      TokenLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, logit_softcap, slice);
   return {results[0], results[1]};
 }
 

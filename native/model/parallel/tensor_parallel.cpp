@@ -1,0 +1,183 @@
+// Collectives block the device thread: what follows needs their sums.
+#include "model/parallel/tensor_parallel.h"
+
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "ops/head/row_parts.h"
+#include "ops/kernel_path.h"
+
+namespace seekrl::model {
+
+namespace {
+
+using comm::ProcessGroup;
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+// Words of a command that travel with its length; of most steps all of them.
+constexpr int64_t kFirstWords = 1024;
+
+// Overwrites the part where it is contiguous.
+at::Tensor sum_of(ProcessGroup& group, const at::Tensor& part) {
+  at::Tensor sum = part.contiguous();
+  group.tree_reduce(sum, "tensor parallelism: sum");
+  return sum;
+}
+
+struct HeldGroup : torch::CustomClassHolder {
+  explicit HeldGroup(std::shared_ptr<ProcessGroup> given) : group(std::move(given)) {}
+  std::shared_ptr<ProcessGroup> group;
+};
+
+class SummedFunction : public torch::autograd::Function<SummedFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* /*context*/, const at::Tensor& part,
+                            const std::shared_ptr<ProcessGroup>& group) {
+    return sum_of(*group, part.clone());
+  }
+  static variable_list backward(AutogradContext* /*context*/, variable_list grads) { return {grads[0], at::Tensor()}; }
+};
+
+class SharedFunction : public torch::autograd::Function<SharedFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const std::shared_ptr<ProcessGroup>& group) {
+    context->saved_data["group"] = c10::IValue::make_capsule(c10::make_intrusive<HeldGroup>(group));
+    return x.view_as(x);
+  }
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const auto held = c10::static_intrusive_pointer_cast<HeldGroup>(context->saved_data["group"].toCapsule());
+    return {sum_of(*held->group, grads[0].clone()), at::Tensor()};
+  }
+};
+
+void check_divides(const char* what, int64_t count, int64_t size) {
+  require(count % size == 0, ErrorCode::kArgument, "tensorParallel: ", size, " ranks: expected a number that divides ",
+          count, " ", what, "; take fewer ranks");
+}
+
+}  // namespace
+
+TensorParallel::TensorParallel(std::shared_ptr<comm::ProcessGroup> group, const DecoderConfig& config) {
+  if (group == nullptr || group->size() == 1) return;
+  const int64_t size = group->size();
+  require((size & (size - 1)) == 0, ErrorCode::kArgument, "tensorParallel: expected 2, 4, 8 or so ranks, got ", size);
+  check_divides("key and value heads", config.num_kv_heads, size);
+  check_divides("query heads", config.num_heads, size);
+  check_divides("feed-forward channels", config.intermediate_size, size);
+  require(config.vocab_size >= size * size, ErrorCode::kArgument, "tensorParallel: ", size,
+          " ranks: expected a vocabulary of ", size * size, " tokens or more, got ", config.vocab_size);
+  group_ = std::move(group);
+}
+
+DecoderConfig TensorParallel::own(const DecoderConfig& config) const {
+  DecoderConfig own = config;
+  own.num_heads /= size();
+  own.num_kv_heads /= size();
+  own.intermediate_size /= size();
+  return own;
+}
+
+Slice TensorParallel::slice(int64_t dim, int64_t count) const {
+  if (!is_split()) return {};
+  const int64_t each = (count + size() - 1) / size(), first = std::min(count, rank() * each);
+  return {dim, first, std::min(each, count - first), count};
+}
+
+at::Tensor TensorParallel::summed(const at::Tensor& part) const {
+  if (!is_split()) return part;
+  return ops::needs_grad(part) ? SummedFunction::apply(part, group_) : sum_of(*group_, part);
+}
+
+at::Tensor TensorParallel::shared(const at::Tensor& x) const {
+  return is_split() && ops::needs_grad(x) ? SharedFunction::apply(x, group_) : x;
+}
+
+// A collective takes as many of every rank: what the last one lacks is left out of the whole.
+at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice) const {
+  std::vector<int64_t> shape = own.sizes().vec();
+  const int64_t each = (slice.whole + size() - 1) / size();
+  shape[0] = each;
+  at::Tensor padded = own.contiguous();
+  if (slice.count < each) {
+    padded = at::zeros(shape, own.options());
+    padded.narrow(0, 0, slice.count).copy_(own);
+  }
+  shape[0] = each * size();
+  at::Tensor all = at::empty(shape, own.options());
+  group_->all_gather(all, padded, "tensor parallelism: gather").wait();
+  return all.narrow(0, 0, slice.whole);
+}
+
+ops::HeadSlice TensorParallel::head_slice(const Slice& slice) const {
+  if (!is_split()) return {};
+  return {slice.first, slice.whole, [group = group_](const at::Tensor& own_R4) {
+            at::Tensor all_NR4 = at::empty({group->size(), own_R4.size(0), own_R4.size(1)}, own_R4.options());
+            group->all_gather(all_NR4, own_R4, "tensor parallelism: scores").wait();
+            return ops::combined_stats(all_NR4);
+          }};
+}
+
+void TensorParallel::together(const std::function<Command()>& command, const std::function<void()>& body) const {
+  if (!is_split() || rank() > 0) return body();
+  tell(command());
+  try {
+    body();
+  } catch (const std::exception& error) {
+    report(error.what());
+    throw;
+  }
+}
+
+void TensorParallel::tell(const Command& command) const {
+  require(!is_released_, ErrorCode::kState, "model: closed");
+  const std::string failure = group_->failure();
+  require(failure.empty(), ErrorCode::kRemote, "tensor parallelism: ", failure);
+  const auto count = static_cast<int64_t>(command.size()), first = std::min(count, kFirstWords);
+  Command head(kFirstWords + 1);
+  head[0] = count;
+  std::copy_n(command.begin(), first, head.begin() + 1);
+  group_->broadcast(at::from_blob(head.data(), {kFirstWords + 1}, at::kLong), 0, "tensor parallelism: command").wait();
+  if (count == first) return;
+  const at::Tensor rest = at::empty({count - first}, at::kLong);
+  std::copy(command.begin() + first, command.end(), rest.mutable_data_ptr<int64_t>());
+  group_->broadcast(rest, 0, "tensor parallelism: command").wait();
+}
+
+Command TensorParallel::next_command() const {
+  const at::Tensor head = at::empty({kFirstWords + 1}, at::kLong);
+  group_->broadcast(head, 0, "tensor parallelism: command").wait();
+  const int64_t* const words = head.const_data_ptr<int64_t>();
+  const int64_t count = words[0], first = std::min(count, kFirstWords);
+  Command command(words + 1, words + 1 + first);
+  if (count == first) return command;
+  command.resize(static_cast<size_t>(count));
+  const at::Tensor rest = at::from_blob(command.data() + first, {count - first}, at::kLong);
+  group_->broadcast(rest, 0, "tensor parallelism: command").wait();
+  return command;
+}
+
+void TensorParallel::report(const char* what) const { group_->report(what); }
+
+void TensorParallel::require_leader(const char* what) const {
+  require(rank() == 0, ErrorCode::kState, what, ": rank ", rank(),
+          " of a model under tensor parallelism does what rank 0 ", "does; call model.follow() there, and ", what,
+          " on rank 0");
+}
+
+void TensorParallel::release() {
+  if (!is_split() || rank() > 0 || is_released_) return;
+  tell({static_cast<int64_t>(Task::kClose)});
+  is_released_ = true;
+}
+
+}  // namespace seekrl::model

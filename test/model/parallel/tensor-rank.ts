@@ -1,0 +1,74 @@
+/** One rank of the tests of tensor parallelism: loads each folder of its argument and tells what the model answers. */
+import { createHash } from "node:crypto";
+import { ProcessGroup } from "../../../lib/comm/process-group.ts";
+import { Engine } from "../../../lib/engine/engine.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
+import { Model, type LoadOptions } from "../../../lib/model/model.ts";
+import { answersOf, shapes } from "./answers.ts";
+
+/** What is asked of the ranks. */
+export type Wanted =
+  | { readonly what: "answers"; readonly folder: string; readonly options: LoadOptions }
+  | { readonly what: "refusals"; readonly folder: string }
+  | { readonly what: "save"; readonly folder: string; readonly to: string }
+  | { readonly what: "death"; readonly folder: string };
+
+const rank = Number(process.env["RANK"]);
+const tell = (line: unknown): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
+const failed = (error: unknown) => ({
+  code: (error as { code?: string }).code,
+  message: (error as Error).message,
+});
+const refusal = (promise: Promise<unknown>) => promise.then(() => "none", failed);
+
+const digestOf = (values: Float32Array): string => createHash("sha256").update(values).digest("hex");
+
+async function lead(model: Model, wanted: Wanted): Promise<void> {
+  if (wanted.what === "answers") tell(await answersOf(model));
+  if (wanted.what === "save") {
+    await model.save(wanted.to);
+    tell(digestOf(await model.parameter("model.layers.1.self_attn.o_proj.weight")));
+  }
+  if (wanted.what === "refusals") {
+    tell([await refusal(model.follow()), await refusal(model.clone()), await refusal(Adapter.create(model))]);
+  }
+  if (wanted.what === "death") {
+    tell("ready");
+    await using engine = await Engine.open(model);
+    const sequence = engine.open([1, 2, 3]);
+    for (;;) await sequence.generate({ maxTokens: 1, temperature: 0 }).then(() => sequence.truncate(3));
+  }
+}
+
+async function follow(model: Model, { what }: Wanted): Promise<void> {
+  if (what === "refusals") {
+    tell([await refusal(model.scoreLogprobs(Int32Array.of(1, 2))), await refusal(Engine.open(model))]);
+  }
+  if (what === "save" || what === "answers") tell(process.memoryUsage().rss);
+  if (what === "death" && rank === 1) process.kill(process.pid, "SIGKILL");
+  await model.follow();
+}
+
+async function work(group: ProcessGroup): Promise<void> {
+  for (const wanted of JSON.parse(process.argv[2] ?? "[]") as Wanted[]) {
+    const options = wanted.what === "answers" ? wanted.options : {};
+    const model = await Model.load(wanted.folder, { ...options, tensorParallel: group });
+    await (rank === 0 ? lead(model, wanted) : follow(model, wanted));
+    model.close();
+    if (wanted.what === "refusals")
+      tell(await refusal(Model.create({ ...shapes["qwen2"]!, numKvHeads: 1 }, { tensorParallel: group })));
+  }
+}
+
+const { WORLD_SIZE, MASTER_PORT } = process.env;
+const group = await ProcessGroup.open({
+  ...{ rank, size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 3000 },
+});
+try {
+  await work(group);
+  await group.close();
+} catch (error) {
+  tell(failed(error));
+  await group.close(error);
+  process.exitCode = 1;
+}
