@@ -57,10 +57,12 @@ const folders = {
   "native/search/words": "texts as words: BM25, the hashed embedder",
   "native/model/gguf": "weights as GGUF files keep them",
   "native/model/stored": "numbers of files, looked at while they are copied",
-  "native/model/parallel": "one decoder over the ranks of a group: who holds what, sums over ranks, what rank 0 tells the others",
+  "native/model/parallel":
+    "one decoder over the ranks of a group: who holds what, sums over ranks, what rank 0 tells the others",
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
-  "native/engine/follow": "steps of rank 0 as the other ranks of a model under tensor parallelism are told of them and run them",
+  "native/engine/follow":
+    "steps of rank 0 as the other ranks of a model under tensor parallelism are told of them and run them",
   "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
   "native/engine/decode": "decoding on a card: inputs kept there, steps as graphs, the host one step behind",
   "native/engine/memory":

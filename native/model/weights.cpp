@@ -111,9 +111,10 @@ std::vector<StoredTensor> own_slices(const Decoder& decoder, std::vector<StoredT
   if (!decoder.parallel().is_split()) return stored;
   const TensorsByName found = by_name(stored);
   for (const QuantParameter& parameter : decoder.quantised()) {
-    require(found.count(parameter.name + ".codes") == 0, ErrorCode::kFormat, "tensorParallel: ", parameter.name,
-            ": expected plain weights, got quantised ones, which are not split; load the folder that they were made from "
-            "with `weights`");
+    require(
+        found.count(parameter.name + ".codes") == 0, ErrorCode::kFormat, "tensorParallel: ", parameter.name,
+        ": expected plain weights, got quantised ones, which are not split; load the folder that they were made from "
+        "with `weights`");
   }
   // A tied model's head is its embeddings, in slices as well.
   const bool is_tied = decoder.config().tie_embeddings;

@@ -121,9 +121,10 @@ at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice
 ops::HeadSlice TensorParallel::head_slice(const Slice& slice) const {
   if (!is_split()) return {};
   return {slice.first, slice.whole, [group = group_](const at::Tensor& own_R4) {
-            at::Tensor all_NR4 = at::empty({group->size(), own_R4.size(0), own_R4.size(1)}, own_R4.options());
-            group->all_gather(all_NR4, own_R4, "tensor parallelism: scores").wait();
-            return ops::combined_stats(all_NR4);
+            const int64_t num_rows = own_R4.size(0), num_ranks = group->size();
+            at::Tensor all_M4 = at::empty({num_ranks * num_rows, 4}, own_R4.options());
+            group->all_gather(all_M4, own_R4, "tensor parallelism: scores").wait();
+            return ops::combined_stats(all_M4.view({num_ranks, num_rows, 4}));
           }};
 }
 

@@ -250,7 +250,7 @@ Napi::Value ModelHandle::tensors(const Napi::CallbackInfo& info) {
     for (uint32_t i = 0; i < own->parameters().size(); ++i) {
       const model::Slice slice = own->slice_of(own->parameters()[i].name);
       if (slice.is_all()) continue;
-      const auto shape = list.As<Napi::Array>().Get(i).As<Napi::Object>().Get("shape").As<Napi::Array>();
+      auto shape = list.As<Napi::Array>().Get(i).As<Napi::Object>().Get("shape").As<Napi::Array>();
       shape[static_cast<uint32_t>(slice.dim)] = static_cast<double>(slice.whole);
     }
     return list;

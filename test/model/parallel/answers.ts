@@ -1,12 +1,12 @@
 /** What a model says in all the ways in which it can be asked, as numbers that other layouts of the same model must give. */
 import { Engine } from "../../../lib/engine/engine.ts";
 import type { Scores } from "../../../lib/engine/span.ts";
-import type { Model } from "../../../lib/model/model.ts";
 import type { DecoderShape } from "../../../lib/model/config/config.ts";
+import type { Model } from "../../../lib/model/model.ts";
 import { prompt } from "../../engine/models.ts";
 
 /** Shapes that together have every option of the decoder; 4 ranks divide the second. */
-export const shapes: Readonly<Record<string, DecoderShape>> = {
+export const shapes = {
   qwen2: {
     ...{ vocabSize: 97, hiddenSize: 32, intermediateSize: 64, numLayers: 2, numHeads: 4, numKvHeads: 2 },
     ...{ qkvBias: true, tieEmbeddings: true, maxPosition: 512 },
@@ -31,7 +31,7 @@ export const shapes: Readonly<Record<string, DecoderShape>> = {
     ...{ vocabSize: 97, hiddenSize: 32, intermediateSize: 16, numLayers: 2, numHeads: 4, numKvHeads: 2 },
     ...{ numExperts: 4, numChosenExperts: 2, maxPosition: 512 },
   },
-};
+} satisfies Readonly<Record<string, DecoderShape>>;
 
 /** Ids, which must be the same, and what is computed of them, which may differ in the last bits. */
 export interface Answers {

@@ -34,7 +34,7 @@ async function ranksOf(size: number, wanted: readonly Wanted[]): Promise<unknown
 
 async function aloneOf(name: string, options: LoadOptions): Promise<Answers> {
   await using model = await Model.load(folderOf(name), options);
-  return answersOf(model);
+  return await answersOf(model);
 }
 
 /** Sums in another order differ by a few units of f32's last place, which logits of a few tens carry into log-probabilities. */
@@ -69,3 +69,45 @@ test("two ranks draw the ids of one process, and score them alike, in every fami
   compare(2, inF32, 3e-6));
 
 test("four ranks draw the ids of one process", () => compare(4, [["qwen3", {}]], 3e-6));
+
+test("what ranks round or quantise of their slices is scored, to the bit, as it was generated", async () => {
+  const forms: LoadOptions[] = [{ dtype: "bfloat16" }, { weights: "int8" }, { weights: "nf4" }];
+  const wanted = forms.map((options) => ({
+    ...{ what: "answers" as const, folder: folderOf("qwen2"), options },
+  }));
+  const [told] = await ranksOf(2, wanted);
+  assert.deepEqual(
+    told!.map((answers) => (answers as Answers).areScored),
+    [true, true, true],
+  );
+});
+
+test("what rank 0 saves is what was loaded, bit for bit", async () => {
+  const to = folderOf("saved");
+  await ranksOf(2, [{ what: "save", folder: folderOf("llama"), to }]);
+  await using saved = await Model.load(to);
+  await using model = await Model.load(folderOf("llama"));
+  for (const { name } of model.handle.tensors())
+    assert.deepEqual(await saved.parameter(name), await model.parameter(name), name);
+});
+
+test("what a rank that follows may not do, and what is not split, is refused by name", async () => {
+  const [zero, one] = await ranksOf(2, [{ what: "refusals", folder: folderOf("qwen2") }]);
+  const codes = (told: unknown): unknown[] => (told as { code: string }[]).map(({ code }) => code);
+  assert.deepEqual(codes(zero![0]), ["ERR_STATE", "ERR_ARGUMENT", "ERR_ARGUMENT"]);
+  assert.deepEqual(codes(one![0]), ["ERR_STATE", "ERR_STATE"]);
+  const message =
+    "tensorParallel: 2 ranks: expected a number that divides 1 key and value heads; take fewer ranks";
+  assert.deepEqual([zero![1], one![1]], Array(2).fill({ code: "ERR_ARGUMENT", message }));
+});
+
+test("a killed rank ends what rank 0 generates with an error that names it", async () => {
+  const wanted: Wanted[] = [{ what: "death", folder: folderOf("qwen2") }];
+  const [zero] = await runRanks("./tensor-rank.js", import.meta.url, {
+    ...{ size: 2, args: [JSON.stringify(wanted)] },
+  });
+  const [ready, end] = zero!.lines as [string, { code: string; message: string }];
+  assert.equal(ready, "ready");
+  assert.equal(end.code, "ERR_REMOTE");
+  assert.match(end.message, /rank 1/);
+});
