@@ -64,6 +64,7 @@ try {
   await group.close();
 } catch (error) {
   tell(failed(error));
-  await group.close(error);
+  group.fail(error);
+  await group.close();
   process.exitCode = 1;
 }
