@@ -63,6 +63,29 @@ test("a killed rank ends the others with an error that names it and what they wa
   }
 });
 
+test("a rank that ends without closing its group ends the others with an error that names it", async () => {
+  const ranks = await talk(3, "silence");
+  const message = "a sum: rank 1 has not been heard of for 3 s";
+  for (const rank of [0, 2]) assert.deepEqual(ranks[rank]!.lines, [{ code: "ERR_REMOTE", message }]);
+});
+
+test("processes meet again in groups of other jobs, at the same port", async () => {
+  const ranks = await talk(2, "again");
+  for (const { code, stderr, lines } of ranks) {
+    assert.deepEqual(
+      [code, stderr, lines],
+      [
+        0,
+        "",
+        [
+          [0, 1],
+          [0, 1],
+        ],
+      ],
+    );
+  }
+});
+
 test("ranks that never come are named", async () => {
   const place = { size: 3, port: 29_871, arrivalMs: 500 };
   await assert.rejects(ProcessGroup.open({ rank: 0, ...place }), {

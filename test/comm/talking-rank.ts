@@ -34,6 +34,19 @@ async function talk(group: ProcessGroup): Promise<void> {
     tell("ready");
     for (;;) await group.allGather("a stream", new Uint8Array(2 ** 18));
   }
+  if (what === "silence") {
+    await group.allGather("ready", rank);
+    // Without a word to the others.
+    if (rank === 1) process.exit(0);
+    await group.allGather("a sum", rank);
+  }
+  if (what === "again") {
+    await group.close();
+    for (const job of ["second", "third"]) {
+      await using next = await ProcessGroup.open({ ...place, job });
+      tell(await next.allGather("ranks", rank));
+    }
+  }
   if (what === "death") {
     await group.allGather("ready", rank);
     tell("ready");
