@@ -100,7 +100,7 @@ export async function prepareExamples(
     z,
     ...{ generateText, streamText, OpenAI },
     console: { log: () => {} },
-    process: { stdout: { write: () => {} } },
+    process: { env: {}, stdout: { write: () => {} } },
     ...values,
     ...training,
     ...own,
