@@ -39,7 +39,6 @@ void adamw_cpu(const std::vector<TrainedParameter>& parameters, const AdamWRates
     const TrainedParameter& parameter = parameters[p];
     auto slice = slice_of(parameter, first, std::min(kItem, parameter.value.numel() - first));
     slice.seed = static_cast<uint64_t>(rates.num_steps);
-    slice.stream = p;
     kernels::adamw(slice, step_of(rates, parameter.weight_decay));
   });
 }

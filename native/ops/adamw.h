@@ -22,13 +22,15 @@ at::Tensor zero_state(at::IntArrayRef shape, at::Device device, at::ScalarType d
 // A moment of zeros for a parameter of this shape. Scales are always in memory.
 Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits, const std::string& folder = "");
 
-// A parameter of f32 or bf16 with its f32 gradient; contiguous tensors of one shape.
+// A parameter of f32 or bf16, or a piece of one, with its f32 gradient; contiguous tensors of as many elements.
 struct TrainedParameter {
   at::Tensor value, gradient;
   at::Tensor low;  // i16: the bits that bf16 weights lack of their f32; undefined for f32, and where they are rounded
                    // at random
   Moment first, second;
   double weight_decay = 0;
+  int64_t stream = 0;  // of random bits: another one for each parameter
+  int64_t offset = 0;  // of the piece in the parameter; a multiple of kernels::kMomentBlock
 };
 
 struct AdamWRates {
@@ -37,8 +39,8 @@ struct AdamWRates {
   double gradient_divisor = 1;
 };
 
-// Updates values and moments, and zeroes the gradients. Random bits follow from num_steps and a parameter's place in
-// the list. The same bits on the CPU and on a card.
+// Updates values and moments, and zeroes the gradients. Random bits follow from num_steps, a parameter's stream and
+// an element's place in it. The same bits on the CPU and on a card.
 void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
 
 }  // namespace seekrl::ops

@@ -32,7 +32,8 @@ kernels::AdamWStep step_of(const AdamWRates& rates, double weight_decay) {
 kernels::AdamWSlice slice_of(const TrainedParameter& parameter, int64_t first, int64_t count) {
   kernels::AdamWSlice slice;
   slice.n = count;
-  slice.offset = first;
+  slice.offset = parameter.offset + first;
+  slice.stream = static_cast<uint64_t>(parameter.stream);
   void* const values = parameter.value.mutable_data_ptr();
   if (parameter.value.scalar_type() == at::kFloat) {
     slice.weights = static_cast<float*>(values) + first;

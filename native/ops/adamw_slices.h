@@ -13,7 +13,7 @@ inline int64_t num_blocks(int64_t size) { return (size + kernels::kMomentBlock -
 
 kernels::AdamWStep step_of(const AdamWRates& rates, double weight_decay);
 
-// Elements [first, first + count) of a parameter.
+// Elements [first, first + count) of a parameter, or of a piece of one.
 kernels::AdamWSlice slice_of(const TrainedParameter& parameter, int64_t first, int64_t count);
 
 }  // namespace seekrl::ops

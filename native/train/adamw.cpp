@@ -3,15 +3,21 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/full.h>
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/idle_memory.h"
 #include "base/mapped_file.h"
+#include "kernels/adamw.h"
 #include "model/stored/stored_numbers.h"
 #include "ops/norm.h"
+#include "train/zero/square_sums.h"
 
 namespace seekrl::train {
 
@@ -20,62 +26,73 @@ namespace {
 // Of gradients. A quarter of what f32 holds when squared: a root is rounded before it is squared again.
 constexpr double kMost = 0x1p63;
 
+double largest_of(double own, comm::ProcessGroup* group) {
+  if (group == nullptr) return own;
+  const at::Tensor sent = at::full({1}, own, at::kDouble), all = at::empty({group->size()}, at::kDouble);
+  group->all_gather(all, sent, "all-gather of the largest gradient").wait();
+  return all.max().item<double>();
+}
+
+int num_owners(const AdamWOptions& options) {
+  require(options.zero >= 0 && options.zero <= 1, ErrorCode::kRange, "zero: expected 0 or 1, got ", options.zero);
+  return options.zero > 0 && options.process_group ? options.process_group->size() : 1;
+}
+
+void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& options) {
+  require(!parameters.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
+  for (const auto& [name, value] : parameters) {
+    require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
+    const bool is_f32 = value.scalar_type() == at::kFloat;
+    require(is_f32 || value.scalar_type() == at::kBFloat16, ErrorCode::kDtype, name, ": expected f32 or bf16, got ",
+            value.scalar_type());
+    require(options.has_master || !is_f32, ErrorCode::kArgument,
+            "masterWeights: false: expected a bfloat16 model; float32 weights are their own master");
+  }
+  const at::Device device = parameters.front().value.device();
+  require(device.is_cpu() || !options.process_group || options.process_group->size() == 1, ErrorCode::kDevice,
+          "processGroup: expected a model on the CPU, got one on ", device);
+}
+
+// Of pieces; whole parameters keep their names.
+std::string suffix_of(const Piece& piece, const model::Parameter& parameter) {
+  if (piece.count == parameter.value.numel()) return "";
+  std::ostringstream suffix;
+  suffix << '[' << piece.first << ':' << piece.first + piece.count << ']';
+  return suffix.str();
+}
+
 }  // namespace
 
 AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
-    : parameters_(std::move(parameters)), options_(options) {
+    : parameters_(std::move(parameters)),
+      options_(std::move(options)),
+      layout_(parameters_, num_owners(options_)),
+      pieces_(layout_.pieces(rank())),
+      weights_(parameters_, layout_, options_.process_group) {
   at::NoGradGuard no_grad;
+  check(parameters_, options_);
   enter(Work::kTrain);  // what an idle engine holds may be where its state will be
-  require(!parameters_.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
-  int64_t size = 0;
-  for (const model::Parameter& parameter : parameters_) {
-    trained_.push_back(make_trained(parameter));
-    size += parameter.value.numel();
-  }
-  gradient_arena_ = ops::zero_state({size}, parameters_.front().value.device(), at::kFloat);
-  attach_gradients();
+  for (const Piece& piece : pieces_) trained_.push_back(make_trained(piece));
+  gradients_ = std::make_unique<Gradients>(parameters_, layout_, options_.process_group);
+  for (size_t i = 0; i < pieces_.size(); ++i) trained_[i].gradient = gradients_->own(pieces_[i]);
 }
 
-ops::TrainedParameter AdamW::make_trained(const model::Parameter& parameter) const {
-  const auto& [name, value] = parameter;
-  require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
-  const bool is_f32 = value.scalar_type() == at::kFloat;
-  require(is_f32 || value.scalar_type() == at::kBFloat16, ErrorCode::kDtype, name, ": expected f32 or bf16, got ",
-          value.scalar_type());
-  require(options_.has_master || !is_f32, ErrorCode::kArgument,
-          "masterWeights: false: expected a bfloat16 model; float32 weights are their own master");
+ops::TrainedParameter AdamW::make_trained(const Piece& piece) const {
+  const at::Tensor& value = parameters_[piece.parameter].value;
+  // Moments of a whole parameter have its shape on disk.
+  const auto shape = piece.count == value.numel() ? value.sizes().vec() : std::vector<int64_t>{piece.count};
   ops::TrainedParameter trained;
-  trained.value = value;
+  trained.value = weights_.own(piece);
+  trained.stream = piece.parameter;
+  trained.offset = piece.first;
   const std::string& folder = options_.state_folder;
-  trained.first = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments, folder);
-  trained.second = ops::zero_moment(value.sizes(), value.device(), options_.has_8_bit_moments, folder);
-  if (!is_f32 && options_.has_master) {
-    trained.low = ops::zero_state(value.sizes(), value.device(), at::kShort, folder);
+  trained.first = ops::zero_moment(shape, value.device(), options_.has_8_bit_moments, folder);
+  trained.second = ops::zero_moment(shape, value.device(), options_.has_8_bit_moments, folder);
+  if (value.scalar_type() != at::kFloat && options_.has_master) {
+    trained.low = ops::zero_state(shape, value.device(), at::kShort, folder);
   }
   trained.weight_decay = value.dim() < 2 && !options_.decay_vectors ? 0.0 : options_.weight_decay;
   return trained;
-}
-
-// When all memory is there: a parameter that requires gradients is somebody's.
-void AdamW::attach_gradients() {
-  int64_t offset = 0;
-  for (ops::TrainedParameter& trained : trained_) {
-    const int64_t size = trained.value.numel();
-    trained.gradient = gradient_arena_.narrow(0, offset, size).view(trained.value.sizes());
-    offset += size;
-  }
-  for (ops::TrainedParameter& trained : trained_) {
-    trained.value.requires_grad_(true);
-    // With a gradient already in place, autograd adds to it: gradients of every dtype are summed in the arena itself.
-    trained.value.mutable_grad() = trained.gradient;
-  }
-}
-
-AdamW::~AdamW() {
-  for (auto& parameter : parameters_) {
-    parameter.value.mutable_grad().reset();
-    parameter.value.requires_grad_(false);
-  }
 }
 
 void AdamW::backward(const at::Tensor& loss) {
@@ -87,15 +104,19 @@ void AdamW::backward(const at::Tensor& loss) {
   }
 }
 
-void AdamW::zero_gradients() { gradient_arena_.zero_(); }
+void AdamW::zero_gradients() { gradients_->zero(); }
 
-// What is thrown here leaves nothing to be summed on.
+// What is thrown here leaves nothing to be summed on; all ranks throw it, or none.
 void AdamW::check_gradients(double norm, double divisor) {
   try {
     require(std::isfinite(norm), ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
     // No gradient is above the norm; only where that does not settle it are they looked at.
     if (norm / divisor < kMost) return;
-    const double largest = gradient_arena_.abs().max().item<double>() / divisor;
+    double largest = 0;
+    for (const ops::TrainedParameter& each : trained_) {
+      largest = std::max(largest, each.gradient.abs().max().item<double>() / divisor);
+    }
+    largest = largest_of(largest, layout_.num_ranks() > 1 ? group() : nullptr);
     require(largest < kMost, ErrorCode::kRange, "gradient: expected less than ", kMost,
             ", whose square float32 holds, got ", largest, "; set maxGradNorm");
   } catch (...) {
@@ -104,21 +125,35 @@ void AdamW::check_gradients(double norm, double divisor) {
   }
 }
 
+double AdamW::norm() const {
+  if (!parameters_.front().value.is_cpu()) return gradients_->norm();
+  std::vector<BlockRun> runs;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const auto [parameter, first, count, place] = pieces_[i];
+    constexpr int64_t kBlock = kernels::kMomentBlock;
+    runs.push_back({trained_[i].gradient.const_data_ptr<float>(), layout_.first_block(parameter) + first / kBlock,
+                    (count + kBlock - 1) / kBlock});
+  }
+  return std::sqrt(square_sum(runs, layout_.num_ranks() > 1 ? group() : nullptr));
+}
+
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
-  if (options_.process_group) options_.process_group->all_reduce(gradient_arena_, "all-reduce of gradients").wait();
-  const double norm = ops::norm(gradient_arena_);
+  gradients_->reduce();
+  const double norm = this->norm();
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
   const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;
   check_gradients(norm, divisor);
   ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_, divisor};
   ops::adamw(trained_, rates);
+  if (layout_.num_ranks() > 1) zero_gradients();  // those of other ranks' pieces too
+  weights_.spread();
   return norm;
 }
 
-const at::Tensor& AdamW::gradient(const std::string& name) const {
+at::Tensor AdamW::gradient(const std::string& name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].name == name) return trained_[i].gradient;
+    if (parameters_[i].name == name) return gradients_->total(i);
   }
   fail(ErrorCode::kArgument, "gradient: no parameter is called ", name);
 }
@@ -131,8 +166,9 @@ std::vector<model::Parameter> AdamW::state() const {
     result.push_back({prefix, moment.values});
     if (has_codes) result.push_back({prefix + ".scale", moment.scales});
   };
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    const std::string& name = parameters_[i].name;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const model::Parameter& parameter = parameters_[pieces_[i].parameter];
+    const std::string name = parameter.name + suffix_of(pieces_[i], parameter);
     const ops::TrainedParameter& trained = trained_[i];
     add("m", name, trained.first);
     add(trained.second.scales.defined() ? "root" : "v", name, trained.second);

@@ -12,6 +12,9 @@
 #include "model/decoder.h"
 #include "model/weights.h"
 #include "ops/adamw.h"
+#include "train/zero/gradients.h"
+#include "train/zero/layout.h"
+#include "train/zero/weights.h"
 
 namespace seekrl::train {
 
@@ -26,6 +29,8 @@ struct AdamWOptions {
   bool has_master = true;    // false: bf16 weights are rounded at random, with nothing kept below them
   std::string state_folder;  // where a file holds moments and masters; in memory when empty
   std::shared_ptr<comm::ProcessGroup> process_group;  // whose gradients are summed; null for one process
+  // What ranks share out instead of keeping all of it (ZeRO, arXiv 1910.02054): 0 nothing, 1 moments and masters.
+  int64_t zero = 0;
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
@@ -35,7 +40,6 @@ class AdamW {
   // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them,
   // ERR_ARGUMENT without a master for weights that are f32 themselves.
   AdamW(std::vector<model::Parameter> parameters, AdamWOptions options);
-  ~AdamW();
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
@@ -49,11 +53,13 @@ class AdamW {
   double step(double learning_rate);
 
   void zero_gradients();
-  const at::Tensor& gradient(const std::string& name) const;
+  // A copy, over all ranks, which all call it.
+  at::Tensor gradient(const std::string& name) const;
   const std::vector<model::Parameter>& parameters() const { return parameters_; }
 
   // Everything a resumed run needs besides the weights: "adamw.m.<name>" and "adamw.v.<name>", or their codes
-  // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master.
+  // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master. Of a
+  // parameter of which the rank has but elements [a, b), the name ends with "[a:b]".
   std::vector<model::Parameter> state() const;
   // ERR_RANGE for moments and scales that no gradients leave, of which a step would make weights that are not numbers:
   // those of squares and scales below zero, and others too large. ERR_FORMAT where one is missing.
@@ -62,14 +68,19 @@ class AdamW {
   void set_num_steps(int64_t num_steps) { num_steps_ = num_steps; }
 
  private:
-  ops::TrainedParameter make_trained(const model::Parameter& parameter) const;
-  void attach_gradients();
+  ops::TrainedParameter make_trained(const Piece& piece) const;
+  double norm() const;
   void check_gradients(double norm, double divisor);
+  comm::ProcessGroup* group() const { return options_.process_group.get(); }
+  int rank() const { return layout_.num_ranks() == 1 ? 0 : group()->rank(); }
 
   std::vector<model::Parameter> parameters_;
   AdamWOptions options_;
-  at::Tensor gradient_arena_;  // f32, all gradients one after another
-  std::vector<ops::TrainedParameter> trained_;
+  Layout layout_;
+  std::vector<Piece> pieces_;  // of this rank
+  Weights weights_;
+  std::vector<ops::TrainedParameter> trained_;  // by piece
+  std::unique_ptr<Gradients> gradients_;
   int64_t num_steps_ = 0;
 };
 

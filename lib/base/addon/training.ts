@@ -37,6 +37,7 @@ export interface NativeAdamW {
   readonly masterWeights: boolean;
   /** Empty for none. */
   readonly stateFolder: string;
+  readonly zero: number;
 }
 
 /** The policy loss's settings (native/train/loss.h). */

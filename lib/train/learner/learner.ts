@@ -43,6 +43,13 @@ export interface AdamWOptions {
    * @default in memory
    */
   readonly stateFolder?: string | undefined;
+  /**
+   * What the ranks of `processGroup` share out instead of each keeping all of it (ZeRO, arXiv 1910.02054): nothing, or
+   * moments and masters. With one process nothing differs.
+   *
+   * @default 0
+   */
+  readonly zero?: 0 | 1 | undefined;
 }
 
 /** AdamW's settings, and the memory of a backward pass. */
@@ -71,6 +78,7 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   moments: ["float32", "8-bit"],
   masterWeights: "boolean",
   stateFolder: "string",
+  zero: numberIn({ from: 0, to: 1, isWhole: true }),
   activationBytes: numberIn({ from: 0 }),
   processGroup: "object",
 };
@@ -86,8 +94,8 @@ export function adamW(options: LearnerOptions = {}): NativeAdamW {
   checkOptions("optimiser", options, optionKinds);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
-  const { moments = "float32", masterWeights = true, stateFolder = "" } = options;
-  const form = { moments, masterWeights, stateFolder };
+  const { moments = "float32", masterWeights = true, stateFolder = "", zero = 0 } = options;
+  const form = { moments, masterWeights, stateFolder, zero };
   return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, ...form };
 }
 

@@ -78,6 +78,7 @@ train::AdamWOptions to_adamw_options(const Napi::Value& value) {
   options.has_8_bit_moments = text_of(object, "moments") == "8-bit";
   options.has_master = bool_of(object, "masterWeights");
   options.state_folder = text_of(object, "stateFolder");
+  options.zero = integer_of(object, "zero");
   return options;
 }
 

@@ -40,7 +40,6 @@ void step(const std::vector<TrainedParameter>& parameters, const std::vector<siz
     const int64_t size = parameters[place].value.numel();
     slices.push_back(slice_of(parameters[place], 0, size));
     slices.back().seed = static_cast<uint64_t>(rates.num_steps);
-    slices.back().stream = place;
     first_block.push_back(first_block.back() + num_blocks(size));
   }
   const at::Device device = any.value.device();

@@ -270,6 +270,7 @@ test("a handle that is closed before it has opened lets go of the model", async 
     moments: "float32",
     masterWeights: true,
     stateFolder: "",
+    zero: 0,
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
     const opened = handle.open(model.handle, undefined, optimiser);
