@@ -10,6 +10,7 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "base/error.h"
+#include "model/boundary.h"
 #include "model/recompute.h"
 #include "ops/card/card.h"
 #include "ops/card/products/product.h"
@@ -29,20 +30,22 @@ double rounded(double value, at::ScalarType dtype) {
 }  // namespace
 
 at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                            const at::Tensor& rows_R, const AdapterRows& adapted, int64_t num_recomputed) const {
+                            const at::Tensor& rows_R, const AdapterRows& adapted, const TrainingPass& pass) const {
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   TORCH_INTERNAL_ASSERT(tokens_T.scalar_type() == positions_T.scalar_type());
+  if (pass.observer == nullptr) check_whole();
   const AdapterRows adapters = adapted.on(device_, dtype_, tokens_T.size(0));
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
   Stream stream = {embedded(tokens_T), {}};
   const auto num_layers = static_cast<int64_t>(layers_.size());
   for (int64_t i = 0; i < num_layers; ++i) {
+    stream = crossed(pass, i, stream);
     const at::Tensor kept_R = i + 1 == num_layers ? rows_R : at::Tensor();
     const bool is_sliding = layers_[static_cast<size_t>(i)].type == LayerType::kSliding;
     const RopeTable::Angles own_angles = is_sliding ? sliding_angles : angles;
-    if (i >= num_recomputed) {
+    if (i >= pass.num_recomputed) {
       stream = layer_block(i, stream, own_angles, attention, kept_R, adapters);
       continue;
     }
@@ -52,7 +55,20 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
     };
     stream.x_TD = recomputed(layer, stream.x_TD);
   }
-  return normed(stream, norm_D_).second;
+  return normed(crossed(pass, num_layers, stream), norm_D_).second;
+}
+
+Decoder::Stream Decoder::crossed(const TrainingPass& pass, int64_t layer, const Stream& stream) {
+  if (pass.observer == nullptr) return stream;
+  const auto [x_TD, added_TD] = boundary(*pass.observer, layer, stream.x_TD, stream.added_TD);
+  return {x_TD, added_TD};
+}
+
+void Decoder::check_whole() const {
+  require(
+      parameters_.front().value.storage().nbytes() > 0, ErrorCode::kState,
+      "weights: each rank has a share of them since a training step; call the trainer's gatherWeights() on all ranks "
+      "first");
 }
 
 // Of a split vocabulary each rank gives the rows of its own tokens, and the others zeros.

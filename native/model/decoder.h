@@ -20,6 +20,7 @@
 #include "model/experts.h"
 #include "model/parallel/tensor_parallel.h"
 #include "model/parameter.h"
+#include "model/pass_observer.h"
 #include "model/projection.h"
 #include "model/rope/rope_table.h"
 #include "ops/head/token_logprob.h"
@@ -31,6 +32,12 @@ struct QuantParameter {
   std::string name;
   ops::QuantWeight value;
   size_t place = 0;  // among all weights, quantised or not
+};
+
+// What a forward with autograd is told besides.
+struct TrainingPass {
+  int64_t num_recomputed = 0;        // so many layers, the first ones, keep their input alone for the backward
+  PassObserver* observer = nullptr;  // lives until the backward pass
 };
 
 // One copy of the weights, shared by the engine and the trainer. Device thread only, save where said.
@@ -53,10 +60,11 @@ class Decoder {
 
   // tokens_T, positions_T: i64 [T], on a card i32 as well. Returns the hidden states after the final norm, [T, D]; with
   // rows_R (i64 [R], in any order, also more than once) those rows alone, [R, D]: of the last layer the others need
-  // their keys and values only. `adapted`: the T rows. With autograd the first num_recomputed layers keep their input
-  // alone, and `attention` lives until the backward pass.
+  // their keys and values only. `adapted`: the T rows. With autograd `attention` lives until the backward pass.
+  // ERR_STATE while the weights are not there and `pass` has no observer that brings them.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
-                     const at::Tensor& rows_R = {}, const AdapterRows& adapted = {}, int64_t num_recomputed = 0) const;
+                     const at::Tensor& rows_R = {}, const AdapterRows& adapted = {},
+                     const TrainingPass& pass = {}) const;
 
   // How many logits of a row each rank makes, all but the last one's; 0 where one process makes all.
   int64_t logits_part() const;
@@ -96,6 +104,9 @@ class Decoder {
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
 
+  // ERR_STATE while ranks keep but a share each of what is trained (train/zero/weights.h).
+  void check_whole() const;
+
   // Moves by one with each change of the weights; the engine's caches are dropped with it. From any thread.
   int64_t weights_version() const { return weights_version_; }
   void weights_changed() { ++weights_version_; }
@@ -121,6 +132,7 @@ class Decoder {
   struct Stream {
     at::Tensor x_TD, added_TD;  // the second undefined where there is nothing to add
   };
+  static Stream crossed(const TrainingPass& pass, int64_t layer, const Stream& stream);
   at::Tensor normed(const at::Tensor& x, const at::Tensor& weight_D) const;
   std::pair<at::Tensor, at::Tensor> normed(const Stream& stream, const at::Tensor& weight_D) const;
   Stream layer_block(int64_t index, const Stream& stream, const RopeTable::Angles& angles, Attention& attention,

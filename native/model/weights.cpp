@@ -126,6 +126,7 @@ std::vector<StoredTensor> own_slices(const Decoder& decoder, std::vector<StoredT
 }
 
 void read_into(Decoder& decoder, const std::vector<StoredTensor>& whole, bool is_fresh) {
+  decoder.check_whole();
   const std::vector<StoredTensor> stored = own_slices(decoder, whole);
   const TensorsByName found = by_name(stored);
   std::vector<Parameter> tensors = decoder.parameters();
@@ -212,6 +213,7 @@ at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype) {
+  decoder.check_whole();
   require(!decoder.parallel().is_split() || decoder.quantised().empty(), ErrorCode::kArgument,
           "save: expected plain weights under tensor parallelism, got quantised ones; save the model of one process");
   std::unordered_map<std::string, at::Tensor> parts;
@@ -243,6 +245,7 @@ void write_tensors(const std::vector<Parameter>& tensors, const std::string& pat
 }
 
 std::shared_ptr<Decoder> clone(const Decoder& decoder) {
+  decoder.check_whole();
   at::NoGradGuard no_grad;
   auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of(),
                                         Decoder::Expect(), decoder.parallel().group());

@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
+#include <ATen/ops/linalg_vector_norm.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,6 @@
 #include "base/mapped_file.h"
 #include "kernels/adamw.h"
 #include "model/stored/stored_numbers.h"
-#include "ops/norm.h"
 #include "train/zero/square_sums.h"
 
 namespace seekrl::train {
@@ -34,7 +34,6 @@ double largest_of(double own, comm::ProcessGroup* group) {
 }
 
 int num_owners(const AdamWOptions& options) {
-  require(options.zero >= 0 && options.zero <= 1, ErrorCode::kRange, "zero: expected 0 or 1, got ", options.zero);
   return options.zero > 0 && options.process_group ? options.process_group->size() : 1;
 }
 
@@ -67,13 +66,24 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
       layout_(parameters_, num_owners(options_)),
-      pieces_(layout_.pieces(rank())),
-      weights_(parameters_, layout_, options_.process_group) {
+      pieces_(layout_.pieces(rank())) {
   at::NoGradGuard no_grad;
   check(parameters_, options_);
   enter(Work::kTrain);  // what an idle engine holds may be where its state will be
+  const std::shared_ptr<comm::ProcessGroup>& group = options_.process_group;
+  const bool is_shared = layout_.num_ranks() > 1, is_tree = options_.gradient_shards > 0;
+  if (is_shared && options_.zero == 3) {
+    weights_ = std::make_unique<SharedWeights>(parameters_, layout_, group);
+  } else {
+    weights_ = std::make_unique<WholeWeights>(parameters_, layout_, group);
+  }
   for (const Piece& piece : pieces_) trained_.push_back(make_trained(piece));
-  gradients_ = std::make_unique<Gradients>(parameters_, layout_, options_.process_group);
+  if (is_tree || (is_shared && options_.zero >= 2)) {
+    gradients_ = std::make_unique<SharedGradients>(parameters_, layout_, group, options_.gradient_shards);
+    pass_ = std::make_unique<Pass>(layout_, *gradients_, *weights_);
+  } else {
+    gradients_ = std::make_unique<WholeGradients>(parameters_, layout_, group);
+  }
   for (size_t i = 0; i < pieces_.size(); ++i) trained_[i].gradient = gradients_->own(pieces_[i]);
 }
 
@@ -82,7 +92,7 @@ ops::TrainedParameter AdamW::make_trained(const Piece& piece) const {
   // Moments of a whole parameter have its shape on disk.
   const auto shape = piece.count == value.numel() ? value.sizes().vec() : std::vector<int64_t>{piece.count};
   ops::TrainedParameter trained;
-  trained.value = weights_.own(piece);
+  trained.value = weights_->own(piece);
   trained.stream = piece.parameter;
   trained.offset = piece.first;
   const std::string& folder = options_.state_folder;
@@ -95,20 +105,36 @@ ops::TrainedParameter AdamW::make_trained(const Piece& piece) const {
   return trained;
 }
 
-void AdamW::backward(const at::Tensor& loss) {
+void AdamW::guarded(const std::function<void()>& work) {
   try {
-    loss.backward();
+    work();
   } catch (...) {
     zero_gradients();
     throw;
   }
 }
 
+void AdamW::accumulate(const Forward& forward) {
+  if (pass_ == nullptr) {
+    const at::Tensor loss = forward(nullptr);
+    return guarded([&] { loss.backward(); });
+  }
+  guarded([&] {
+    pass_->begin();
+    forward(pass_.get()).backward();
+    pass_->end();
+  });
+}
+
+void AdamW::idle() {
+  if (pass_ != nullptr) guarded([&] { pass_->idle(); });
+}
+
 void AdamW::zero_gradients() { gradients_->zero(); }
 
 // What is thrown here leaves nothing to be summed on; all ranks throw it, or none.
 void AdamW::check_gradients(double norm, double divisor) {
-  try {
+  guarded([&] {
     require(std::isfinite(norm), ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
     // No gradient is above the norm; only where that does not settle it are they looked at.
     if (norm / divisor < kMost) return;
@@ -119,14 +145,12 @@ void AdamW::check_gradients(double norm, double divisor) {
     largest = largest_of(largest, layout_.num_ranks() > 1 ? group() : nullptr);
     require(largest < kMost, ErrorCode::kRange, "gradient: expected less than ", kMost,
             ", whose square float32 holds, got ", largest, "; set maxGradNorm");
-  } catch (...) {
-    zero_gradients();
-    throw;
-  }
+  });
 }
 
 double AdamW::norm() const {
-  if (!parameters_.front().value.is_cpu()) return gradients_->norm();
+  const at::Tensor& sums = gradients_->sums();
+  if (!sums.is_cpu()) return at::linalg_vector_norm(sums, 2, std::nullopt, false, at::kDouble).item<double>();
   std::vector<BlockRun> runs;
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const auto [parameter, first, count, place] = pieces_[i];
@@ -145,9 +169,10 @@ double AdamW::step(double learning_rate) {
   const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;
   check_gradients(norm, divisor);
   ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_, divisor};
+  weights_->begin_update();
   ops::adamw(trained_, rates);
   if (layout_.num_ranks() > 1) zero_gradients();  // those of other ranks' pieces too
-  weights_.spread();
+  weights_->end_update();
   return norm;
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "ops/adamw.h"
 #include "train/zero/gradients.h"
 #include "train/zero/layout.h"
+#include "train/zero/pass.h"
 #include "train/zero/weights.h"
 
 namespace seekrl::train {
@@ -29,8 +31,12 @@ struct AdamWOptions {
   bool has_master = true;    // false: bf16 weights are rounded at random, with nothing kept below them
   std::string state_folder;  // where a file holds moments and masters; in memory when empty
   std::shared_ptr<comm::ProcessGroup> process_group;  // whose gradients are summed; null for one process
-  // What ranks share out instead of keeping all of it (ZeRO, arXiv 1910.02054): 0 nothing, 1 moments and masters.
+  // What ranks share out instead of keeping all of it (ZeRO, arXiv 1910.02054): 0 nothing, 1 moments and masters, 2
+  // gradients too, 3 weights too.
   int64_t zero = 0;
+  // Micro-batches that are summed as a tree of so many leaves, the same for any number of ranks (SharedGradients); 0:
+  // ranks' sums are added in any order.
+  int64_t gradient_shards = 0;
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
@@ -43,9 +49,17 @@ class AdamW {
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
+  // A forward that returns its loss; it hands the observer, which may be null, to the decoder.
+  using Forward = std::function<at::Tensor(model::PassObserver*)>;
+
   // Adds the gradients of a loss to those summed since the last step. When the backward fails none are left: what a
-  // part of it has added cannot be told from the rest.
-  void backward(const at::Tensor& loss);
+  // part of it has added cannot be told from the rest. Where `runs_together`, all ranks call it or `idle` as often.
+  void accumulate(const Forward& forward);
+  void idle();
+  bool runs_together() const { return pass_ != nullptr; }
+
+  // Every rank gets all weights until the next of the calls above, or the next step; all ranks call it.
+  void gather_weights() { weights_->gather(); }
 
   // One update with the gradients summed since the last, over all ranks; zeroes them. Returns their global norm before
   // clipping. A norm that is not finite, or a gradient (after clipping) whose square f32 does not hold, throws
@@ -68,6 +82,7 @@ class AdamW {
   void set_num_steps(int64_t num_steps) { num_steps_ = num_steps; }
 
  private:
+  void guarded(const std::function<void()>& work);
   ops::TrainedParameter make_trained(const Piece& piece) const;
   double norm() const;
   void check_gradients(double norm, double divisor);
@@ -78,9 +93,10 @@ class AdamW {
   AdamWOptions options_;
   Layout layout_;
   std::vector<Piece> pieces_;  // of this rank
-  Weights weights_;
+  std::unique_ptr<Weights> weights_;
   std::vector<ops::TrainedParameter> trained_;  // by piece
   std::unique_ptr<Gradients> gradients_;
+  std::unique_ptr<Pass> pass_;  // null where nothing is to be done while a pass goes on
   int64_t num_steps_ = 0;
 };
 

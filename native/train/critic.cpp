@@ -57,8 +57,11 @@ void Critic::accumulate(const Batch& batch, double clip, ValueSums& sums, int64_
   enter(Work::kTrain);
   const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
-  const RowStates rows = row_states(trunk_, batch, num_recomputed);
-  optimizer_.backward(value_loss(predict(rows.states_RD), batch, clip, sums));
+  RowStates rows;  // until the backward has gone through it
+  optimizer_.accumulate([&](model::PassObserver* observer) {
+    rows = row_states(trunk_, batch, {num_recomputed, observer});
+    return value_loss(predict(rows.states_RD), batch, clip, sums);
+  });
 }
 
 double Critic::step(double learning_rate) {

@@ -7,10 +7,10 @@
 
 namespace seekrl::train {
 
-RowStates row_states(const model::Policy& policy, const Batch& batch, int64_t num_recomputed) {
+RowStates row_states(const model::Policy& policy, const Batch& batch, const model::TrainingPass& pass) {
   auto attention = std::make_unique<model::SpanAttention>(batch.spans, policy.decoder->dtype());
-  const at::Tensor states_RD = policy.decoder->forward(batch.tokens_T, batch.positions_T, *attention, batch.rows_R,
-                                                       policy.rows(), num_recomputed);
+  const at::Tensor states_RD =
+      policy.decoder->forward(batch.tokens_T, batch.positions_T, *attention, batch.rows_R, policy.rows(), pass);
   return {states_RD, std::move(attention)};
 }
 

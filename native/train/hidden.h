@@ -14,8 +14,7 @@ struct RowStates {
   std::unique_ptr<model::Attention> attention;
 };
 
-// With gradients the first num_recomputed layers make their activations again in the backward pass.
-RowStates row_states(const model::Policy& policy, const Batch& batch, int64_t num_recomputed = 0);
+RowStates row_states(const model::Policy& policy, const Batch& batch, const model::TrainingPass& pass = {});
 
 // ERR_STATE when the weights under an adapter have a trainer of their own: their gradients would be wrong.
 void check_frozen(const model::Policy& policy);

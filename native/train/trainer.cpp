@@ -27,9 +27,12 @@ void Trainer::accumulate(const Batch& batch, const LossOptions& options, LossSum
   enter(Work::kTrain);
   const ops::ActivationScope scope;
   at::AutoGradMode with_grad(true);
-  const RowStates rows = row_states(policy_, batch, num_recomputed);
-  const auto scores = decoder().token_logprob(rows.states_RD, batch.targets_R, options.temperature);
-  optimizer_.backward(policy_loss(scores.logprob_R, scores.entropy_R, batch, options, sums));
+  RowStates rows;  // until the backward has gone through it
+  optimizer_.accumulate([&](model::PassObserver* observer) {
+    rows = row_states(policy_, batch, {num_recomputed, observer});
+    const auto scores = decoder().token_logprob(rows.states_RD, batch.targets_R, options.temperature);
+    return policy_loss(scores.logprob_R, scores.entropy_R, batch, options, sums);
+  });
 }
 
 double Trainer::step(double learning_rate) {

@@ -62,6 +62,8 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     add("open", &LearnerHandle::open);
     add("newSums", &LearnerHandle::new_sums);
     add("readSums", &LearnerHandle::read_sums);
+    add("idle", &LearnerHandle::idle);
+    add("gatherWeights", &LearnerHandle::gather_weights);
     add("step", &LearnerHandle::step);
     add("zeroGradients", &LearnerHandle::zero_gradients);
     add("gradient", &LearnerHandle::gradient);
@@ -118,6 +120,19 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       return post(
           info.Env(), device_queue(), [sums = sums_of(info[0])] { return sums->read(); },
           [](Napi::Env env, const auto& stats) -> Napi::Value { return to_js(env, stats); });
+    });
+  }
+
+  // idle(): what this rank does while others run a micro-batch that it lacks
+  Napi::Value idle(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(), [learner = learner()] { learner->optimizer().idle(); });
+    });
+  }
+
+  Napi::Value gather_weights(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(), [learner = learner()] { learner->optimizer().gather_weights(); });
     });
   }
 

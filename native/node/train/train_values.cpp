@@ -79,6 +79,7 @@ train::AdamWOptions to_adamw_options(const Napi::Value& value) {
   options.has_master = bool_of(object, "masterWeights");
   options.state_folder = text_of(object, "stateFolder");
   options.zero = integer_of(object, "zero");
+  options.gradient_shards = integer_of(object, "gradientShards");
   return options;
 }
 

@@ -39,7 +39,7 @@ Layout::Layout(const std::vector<model::Parameter>& parameters, int num_ranks)
     block += num_blocks(counts_.back());
   }
   for (auto& [layer, members] : by_layer) {
-    Unit unit = {std::move(members), size_, 0};
+    Unit unit = {layer, std::move(members), size_, 0};
     int64_t place = size_;
     for (const size_t parameter : unit.parameters) {
       places_[parameter] = place;
@@ -49,6 +49,12 @@ Layout::Layout(const std::vector<model::Parameter>& parameters, int num_ranks)
     size_ += unit.part * num_ranks;
     units_.push_back(std::move(unit));
   }
+}
+
+const Unit* Layout::unit_of(int64_t layer) const {
+  if (layer < 0) return nullptr;
+  const auto found = std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) { return unit.layer == layer; });
+  return found == units_.end() ? nullptr : &*found;
 }
 
 std::vector<Piece> Layout::pieces(const Unit& unit, int rank) const {

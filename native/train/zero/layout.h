@@ -11,6 +11,7 @@ namespace seekrl::train {
 // Parameters that are gathered and reduced together: a layer, or all that stands in no layer. Flat, they take
 // num_ranks * part numbers, of which rank r keeps [r * part, (r + 1) * part).
 struct Unit {
+  int64_t layer = -1;  // -1 for what stands in none
   std::vector<size_t> parameters;
   int64_t begin = 0;  // in the arena of all units
   int64_t part = 0;   // a multiple of kernels::kMomentBlock
@@ -33,6 +34,10 @@ class Layout {
   int num_ranks() const { return num_ranks_; }
   int64_t size() const { return size_; }
   const std::vector<Unit>& units() const { return units_; }
+  // Up to the last of which something is trained.
+  int64_t num_layers() const { return units_.back().layer + 1; }
+  // Null where nothing of the layer is trained.
+  const Unit* unit_of(int64_t layer) const;
   int64_t place(size_t parameter) const { return places_[parameter]; }
   // Blocks of all parameters before it in their list, however they are laid out.
   int64_t first_block(size_t parameter) const { return first_blocks_[parameter]; }

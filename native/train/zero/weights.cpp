@@ -9,13 +9,15 @@
 
 namespace seekrl::train {
 
-Weights::Weights(const std::vector<model::Parameter>& parameters, const Layout& layout,
-                 std::shared_ptr<comm::ProcessGroup> group)
+WholeWeights::WholeWeights(const std::vector<model::Parameter>& parameters, const Layout& layout,
+                           std::shared_ptr<comm::ProcessGroup> group)
     : parameters_(parameters), layout_(layout), group_(std::move(group)) {}
 
-at::Tensor Weights::own(const Piece& piece) const { return flat(piece.parameter).narrow(0, piece.first, piece.count); }
+at::Tensor WholeWeights::own(const Piece& piece) const {
+  return flat(piece.parameter).narrow(0, piece.first, piece.count);
+}
 
-at::Tensor Weights::own_part(const Unit& unit) const {
+at::Tensor WholeWeights::own_part(const Unit& unit) const {
   at::Tensor part = at::zeros({unit.part}, parameters_.front().value.options().requires_grad(false));
   const int rank = group_->rank();
   for (const Piece& piece : layout_.pieces(unit, rank)) {
@@ -24,14 +26,14 @@ at::Tensor Weights::own_part(const Unit& unit) const {
   return part;
 }
 
-void Weights::fill(const Unit& unit, const at::Tensor& all) const {
+void WholeWeights::fill(const Unit& unit, const at::Tensor& all) const {
   for (const size_t parameter : unit.parameters) {
     at::Tensor value = flat(parameter);
     value.copy_(all.narrow(0, layout_.place(parameter) - unit.begin, value.numel()));
   }
 }
 
-void Weights::spread() {
+void WholeWeights::end_update() {
   if (layout_.num_ranks() == 1) return;
   at::NoGradGuard no_grad;
   comm::Pending pending;

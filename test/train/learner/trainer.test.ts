@@ -271,6 +271,7 @@ test("a handle that is closed before it has opened lets go of the model", async 
     masterWeights: true,
     stateFolder: "",
     zero: 0,
+    gradientShards: 0,
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
     const opened = handle.open(model.handle, undefined, optimiser);
