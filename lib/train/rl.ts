@@ -121,6 +121,8 @@ async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeli
   versions.begin(options.learners.trainer.policy.weightsVersion);
   const trajectories = sampled.map(({ trajectory }) => trajectory);
   const { learnt, rollouts, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
+  // What generates needs them whole.
+  await options.learners.trainer.gatherWeights();
   const own = {
     step,
     ...rolloutMetrics(rewarded),

@@ -145,8 +145,9 @@ export async function sft(options: SftOptions): Promise<SftMetrics | undefined> 
   });
 }
 
-async function evaluated(step: number, { evaluation, steps }: SftOptions) {
+async function evaluated(step: number, { trainer, evaluation, steps }: SftOptions) {
   if (evaluation === undefined || (step % evaluation.every !== 0 && step !== steps)) return {};
+  await trainer.gatherWeights();
   return evaluation.evaluate(step);
 }
 

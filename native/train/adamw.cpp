@@ -9,22 +9,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
 #include "base/idle_memory.h"
-#include "base/mapped_file.h"
 #include "kernels/adamw.h"
-#include "model/stored/stored_numbers.h"
+#include "train/largest_gradient.h"
 #include "train/zero/square_sums.h"
 
 namespace seekrl::train {
 
 namespace {
-
-// Of gradients. A quarter of what f32 holds when squared: a root is rounded before it is squared again.
-constexpr double kMost = 0x1p63;
 
 double largest_of(double own, comm::ProcessGroup* group) {
   if (group == nullptr) return own;
@@ -50,14 +45,6 @@ void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& 
   const at::Device device = parameters.front().value.device();
   require(device.is_cpu() || !options.process_group || options.process_group->size() == 1, ErrorCode::kDevice,
           "processGroup: expected a model on the CPU, got one on ", device);
-}
-
-// Of pieces; whole parameters keep their names.
-std::string suffix_of(const Piece& piece, const model::Parameter& parameter) {
-  if (piece.count == parameter.value.numel()) return "";
-  std::ostringstream suffix;
-  suffix << '[' << piece.first << ':' << piece.first + piece.count << ']';
-  return suffix.str();
 }
 
 }  // namespace
@@ -137,13 +124,13 @@ void AdamW::check_gradients(double norm, double divisor) {
   guarded([&] {
     require(std::isfinite(norm), ErrorCode::kRange, "gradient norm: expected a finite number, got ", norm);
     // No gradient is above the norm; only where that does not settle it are they looked at.
-    if (norm / divisor < kMost) return;
+    if (norm / divisor < kMostGradient) return;
     double largest = 0;
     for (const ops::TrainedParameter& each : trained_) {
       largest = std::max(largest, each.gradient.abs().max().item<double>() / divisor);
     }
     largest = largest_of(largest, layout_.num_ranks() > 1 ? group() : nullptr);
-    require(largest < kMost, ErrorCode::kRange, "gradient: expected less than ", kMost,
+    require(largest < kMostGradient, ErrorCode::kRange, "gradient: expected less than ", kMostGradient,
             ", whose square float32 holds, got ", largest, "; set maxGradNorm");
   });
 }
@@ -170,7 +157,7 @@ double AdamW::step(double learning_rate) {
   check_gradients(norm, divisor);
   ops::AdamWRates rates{learning_rate, options_.beta1, options_.beta2, options_.epsilon, ++num_steps_, divisor};
   weights_->begin_update();
-  ops::adamw(trained_, rates);
+  if (!trained_.empty()) ops::adamw(trained_, rates);
   if (layout_.num_ranks() > 1) zero_gradients();  // those of other ranks' pieces too
   weights_->end_update();
   return norm;
@@ -181,38 +168,6 @@ at::Tensor AdamW::gradient(const std::string& name) const {
     if (parameters_[i].name == name) return gradients_->total(i);
   }
   fail(ErrorCode::kArgument, "gradient: no parameter is called ", name);
-}
-
-std::vector<model::Parameter> AdamW::state() const {
-  std::vector<model::Parameter> result;
-  const auto add = [&](const std::string& kind, const std::string& name, const ops::Moment& moment) {
-    const bool has_codes = moment.scales.defined();
-    const std::string prefix = "adamw." + kind + (has_codes ? "8." : ".") + name;
-    result.push_back({prefix, moment.values});
-    if (has_codes) result.push_back({prefix + ".scale", moment.scales});
-  };
-  for (size_t i = 0; i < pieces_.size(); ++i) {
-    const model::Parameter& parameter = parameters_[pieces_[i].parameter];
-    const std::string name = parameter.name + suffix_of(pieces_[i], parameter);
-    const ops::TrainedParameter& trained = trained_[i];
-    add("m", name, trained.first);
-    add(trained.second.scales.defined() ? "root" : "v", name, trained.second);
-    if (trained.low.defined()) result.push_back({"adamw.low." + name, trained.low});
-  }
-  return result;
-}
-
-void AdamW::check_state(const std::vector<model::StoredTensor>& stored) const {
-  const model::TensorsByName found = model::by_name(stored);
-  constexpr auto kMean = static_cast<float>(kMost);  // that of gradients is no larger than they are
-  for (const auto& [name, value] : state()) {
-    const bool is_mean = name.starts_with("adamw.m."), is_square = name.starts_with("adamw.v.");
-    if (!is_mean && !is_square && !name.ends_with(".scale")) continue;
-    const model::StoredTensor& tensor = model::find_tensor(found, name, value.sizes());
-    const MappedFile file(tensor.path);
-    model::check_place(tensor, file, value);
-    model::check_between(tensor, file, value, is_mean ? -kMean : 0, is_square ? kMean * kMean : kMean);
-  }
 }
 
 }  // namespace seekrl::train

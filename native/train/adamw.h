@@ -73,15 +73,19 @@ class AdamW {
 
   // Everything a resumed run needs besides the weights: "adamw.m.<name>" and "adamw.v.<name>", or their codes
   // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master. Of a
-  // parameter of which the rank has but elements [a, b), the name ends with "[a:b]".
+  // parameter of which this rank has but elements [a, b) the name is followed by "[a:b]".
   std::vector<model::Parameter> state() const;
+  // Reads the state and `others` from what any number of ranks have written. ERR_FORMAT where a part is missing;
   // ERR_RANGE for moments and scales that no gradients leave, of which a step would make weights that are not numbers:
-  // those of squares and scales below zero, and others too large. ERR_FORMAT where one is missing.
-  void check_state(const std::vector<model::StoredTensor>& stored) const;
+  // those of squares and scales below zero, and others too large. What is refused changes nothing.
+  void read_state(const std::vector<model::Parameter>& others, const std::vector<model::StoredTensor>& stored,
+                  int64_t num_steps);
+  // Whether this rank writes what every rank has.
+  bool is_writer() const { return layout_.num_ranks() == 1 || rank() == 0; }
   int64_t num_steps() const { return num_steps_; }
-  void set_num_steps(int64_t num_steps) { num_steps_ = num_steps; }
 
  private:
+  std::vector<std::string> known_names(const std::vector<model::Parameter>& others) const;
   void guarded(const std::function<void()>& work);
   ops::TrainedParameter make_trained(const Piece& piece) const;
   double norm() const;

@@ -43,7 +43,7 @@ at::Tensor Critic::predict(const at::Tensor& states_RD) const {
 
 std::vector<model::Parameter> Critic::state() const {
   std::vector<model::Parameter> result = optimizer_.state();
-  result.insert(result.end(), head_.begin(), head_.end());
+  if (optimizer_.is_writer()) result.insert(result.end(), head_.begin(), head_.end());
   return result;
 }
 

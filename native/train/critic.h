@@ -29,6 +29,9 @@ class Critic {
   // What a checkpoint holds besides the trunk's weights: the optimiser's state and the head, "value_head.weight"
   // [1, D] and "value_head.bias" [1].
   std::vector<model::Parameter> state() const;
+  void read_state(const std::vector<model::StoredTensor>& stored, int64_t num_steps) {
+    optimizer_.read_state(head_, stored, num_steps);
+  }
 
   AdamW& optimizer() { return optimizer_; }
   const model::Decoder& decoder() const { return *trunk_.decoder; }

@@ -37,6 +37,9 @@ class Trainer {
 
   // What a checkpoint holds besides the weights.
   std::vector<model::Parameter> state() const { return optimizer_.state(); }
+  void read_state(const std::vector<model::StoredTensor>& stored, int64_t num_steps) {
+    optimizer_.read_state({}, stored, num_steps);
+  }
 
   AdamW& optimizer() { return optimizer_; }
   const model::Decoder& decoder() const { return *policy_.decoder; }

@@ -38,6 +38,8 @@ export interface NativeAdamW {
   /** Empty for none. */
   readonly stateFolder: string;
   readonly zero: number;
+  /** 0 for none. */
+  readonly gradientShards: number;
 }
 
 /** The policy loss's settings (native/train/loss.h). */
@@ -99,6 +101,10 @@ export interface NativeLearner<Stats = unknown> {
   newSums(): NativeSums<Stats>;
   /** Waits for the device. */
   readSums(sums: NativeSums<Stats>): Promise<Stats>;
+  /** What a rank does while others run a micro-batch that it lacks, where they run them together. */
+  idle(): Promise<void>;
+  /** Gives every rank all weights until the next micro-batch or step. */
+  gatherWeights(): Promise<void>;
   /** The global gradient norm before clipping. */
   step(learningRate: number): Promise<number>;
   zeroGradients(): Promise<void>;

@@ -72,15 +72,6 @@ export function sharesOf(sequences: readonly TrainSequence[], numRanks: number):
   );
 }
 
-/** What this rank runs of the sequences that all ranks were given. */
-export function ownShare(
-  sequences: readonly TrainSequence[],
-  processGroup: ProcessGroup | undefined,
-): readonly TrainSequence[] {
-  if (processGroup === undefined) return sequences;
-  return sharesOf(sequences, processGroup.size)[processGroup.rank]!.map((i) => sequences[i]!);
-}
-
 /**
  * Runs each sequence on one rank and tells all of them what came of it.
  *

@@ -67,7 +67,7 @@ interface Piece {
 }
 
 /** How sequences are cut into micro-batches. */
-interface Cut {
+export interface Cut {
   /** The shape of the model that runs them. */
   readonly config: DecoderConfig;
   /** Tokens of one. */
@@ -87,17 +87,22 @@ export function checkContexts(sequences: readonly TrainSequence[], config: Decod
   }
 }
 
+/** A micro-batch, laid out when it is run. */
+export interface MicroBatch {
+  readonly pack: () => NativeBatch;
+  readonly pieces: readonly Piece[];
+}
+
 /**
- * Runs `work` on each micro-batch in turn. Sequences of several spans are cut between them; those without rows have
- * nothing to say and are left out.
+ * Cuts sequences into micro-batches. Sequences of several spans are cut between them; those without rows have nothing to
+ * say and are left out.
  *
- * @throws ERR_RANGE before any work for a sequence that is longer than the model is loaded for
+ * @throws ERR_RANGE for a sequence that is longer than the model is loaded for
  */
-export async function forEachMicroBatch(
+export function cutIntoMicroBatches(
   sequences: readonly TrainSequence[],
   { config, maxTokens, isWhole = false }: Cut,
-  work: (batch: NativeBatch, pieces: readonly Piece[]) => Promise<void>,
-): Promise<void> {
+): MicroBatch[] {
   checkContexts(sequences, config);
   const parts = sequences
     .flatMap((sequence, index) => partsOf(isWhole ? [sequence] : singleSpans(sequence), index))
@@ -106,14 +111,20 @@ export async function forEachMicroBatch(
     parts.map(({ sequence }) => sequence),
     maxTokens,
   );
-  for (const members of cut) {
+  return cut.map((members) => {
     const chosen = members.map((member) => parts[member]!);
-    const batch = packSequences(chosen.map(({ sequence }) => sequence));
-    await work(
-      batch,
-      chosen.map(({ piece }) => piece),
-    );
-  }
+    const pack = (): NativeBatch => packSequences(chosen.map(({ sequence }) => sequence));
+    return { pack, pieces: chosen.map(({ piece }) => piece) };
+  });
+}
+
+/** Runs `work` on each micro-batch in turn. @throws as {@link cutIntoMicroBatches}, before any work */
+export async function forEachMicroBatch(
+  sequences: readonly TrainSequence[],
+  cut: Cut,
+  work: (batch: NativeBatch, pieces: readonly Piece[]) => Promise<void>,
+): Promise<void> {
+  for (const { pack, pieces } of cutIntoMicroBatches(sequences, cut)) await work(pack(), pieces);
 }
 
 function partsOf(sequences: readonly TrainSequence[], index: number) {

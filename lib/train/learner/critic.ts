@@ -4,10 +4,11 @@ import { native } from "../../base/addon/native.ts";
 import type { NativeCritic, ValueStats } from "../../base/addon/training.ts";
 import { checkOptions } from "../../base/check-options.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
-import { onOneRankEach, ownShare } from "../batch/families.ts";
+import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
+import { sumOverParts } from "./shares.ts";
 
 export type { ValueStats } from "../../base/addon/training.ts";
 
@@ -61,6 +62,7 @@ export class Critic extends Learner {
     options: { readonly maxTokens?: number } = {},
   ): Promise<Float32Array[]> {
     checkOptions("critic.values", options, { maxTokens: "number" });
+    await this.gatherWeights();
     const cut = { config: this.trunk.config, maxTokens: options.maxTokens ?? defaultMaxTokens };
     const predict = async (own: readonly TrainSequence[]): Promise<Float32Array[]> => {
       const values = emptyRows(own);
@@ -87,13 +89,12 @@ export class Critic extends Learner {
   ): Promise<ValueStats> {
     checkOptions("critic.accumulate", options, { clip: "number", maxTokens: "number" });
     const { clip = 0.5, maxTokens = defaultMaxTokens } = options;
-    const sums = this.handle.newSums();
-    const cut = { config: this.trunk.config, maxTokens };
-    return this.overRanks("statistics of the critic's loss", async () => {
-      await forEachMicroBatch(ownShare(sequences, this.processGroup), cut, (batch) =>
-        this.handle.accumulate(batch, clip, sums, this.recomputedIn(batch)),
-      );
-      return this.handle.readSums(sums);
+    const { handle } = this;
+    return sumOverParts(sequences, { config: this.trunk.config, maxTokens }, this.sharing, {
+      newSums: () => handle.newSums(),
+      run: (batch, sums) => handle.accumulate(batch, clip, sums, this.recomputedIn(batch)),
+      idle: () => handle.idle(),
+      readSums: (sums) => handle.readSums(sums),
     });
   }
 

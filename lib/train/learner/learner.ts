@@ -1,13 +1,16 @@
 /** What the policy's trainer and the critic share: AdamW's options, updates and the optimiser's state on disk. */
 
 import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
-import { checkOptions, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
+import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
+import { SeekError } from "../../base/errors.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
 import { numParameters, stateBytes } from "../memory/plan.ts";
+import type { Sharing } from "./shares.ts";
+import { partPath, partsOn } from "./state-files.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
 export interface AdamWOptions {
@@ -43,13 +46,6 @@ export interface AdamWOptions {
    * @default in memory
    */
   readonly stateFolder?: string | undefined;
-  /**
-   * What the ranks of `processGroup` share out instead of each keeping all of it (ZeRO, arXiv 1910.02054): nothing, or
-   * moments and masters. With one process nothing differs.
-   *
-   * @default 0
-   */
-  readonly zero?: 0 | 1 | undefined;
 }
 
 /** AdamW's settings, and the memory of a backward pass. */
@@ -66,6 +62,22 @@ export interface LearnerOptions extends AdamWOptions {
    * the sequences, and gradients and statistics are summed over ranks. @default one process
    */
   readonly processGroup?: ProcessGroup | undefined;
+  /**
+   * What the ranks share out instead of each keeping all of it (ZeRO, arXiv 1910.02054). 0: nothing. 1: moments and masters.
+   * 2: gradients too, which are summed over ranks while the backward goes on. 3: weights too; a layer's are brought when it
+   * needs them, and {@link Learner.gatherWeights} brings all.
+   *
+   * @default 0
+   */
+  readonly zero?: 0 | 1 | 2 | 3 | undefined;
+  /**
+   * Sums gradients so that weights have the same bits for any number of ranks: sequences are cut into so many parts by
+   * themselves alone, whose micro-batches are the leaves of one tree. A power of two that the ranks divide. Each micro-batch
+   * is summed over ranks by itself, which takes longer.
+   *
+   * @default ranks' sums are added in any order
+   */
+  readonly gradientShards?: number | undefined;
 }
 
 const optionKinds: OptionKinds<LearnerOptions> = {
@@ -78,7 +90,8 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   moments: ["float32", "8-bit"],
   masterWeights: "boolean",
   stateFolder: "string",
-  zero: numberIn({ from: 0, to: 1, isWhole: true }),
+  zero: numberIn({ from: 0, to: 3, isWhole: true }),
+  gradientShards: countKind,
   activationBytes: numberIn({ from: 0 }),
   processGroup: "object",
 };
@@ -94,29 +107,28 @@ export function adamW(options: LearnerOptions = {}): NativeAdamW {
   checkOptions("optimiser", options, optionKinds);
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
-  const { moments = "float32", masterWeights = true, stateFolder = "", zero = 0 } = options;
-  const form = { moments, masterWeights, stateFolder, zero };
+  const { moments = "float32", masterWeights = true, stateFolder = "" } = options;
+  const { zero = 0, gradientShards = 0 } = options;
+  checkShards(gradientShards, options.processGroup?.size ?? 1);
+  const form = { moments, masterWeights, stateFolder, zero, gradientShards };
   return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, ...form };
+}
+
+function checkShards(shards: number, ranks: number): void {
+  if (shards === 0 || (Number.isInteger(Math.log2(shards)) && shards % ranks === 0)) return;
+  const expected = `a power of two that is a multiple of the ${ranks} ranks`;
+  throw new SeekError("ERR_ARGUMENT", `gradientShards: expected ${expected}, got ${shards}`);
 }
 
 /** Half of what is left beyond gradients and optimiser, whose memory is taken when it is first touched. */
 function activationBudget(policy: Policy, model: Model, options: LearnerOptions): number {
   if (options.activationBytes !== undefined) return options.activationBytes;
+  const form = { ...options, ranks: options.processGroup?.size };
   const states =
     policy === model
-      ? stateBytes(numParameters(model.config), model.dtype, options)
-      : stateBytes(policy.numParameters, "float32", options);
+      ? stateBytes(numParameters(model.config), model.dtype, form)
+      : stateBytes(policy.numParameters, "float32", form);
   return Math.max(0, process.availableMemory() - states.gradients - states.optimiser) / 2;
-}
-
-/** Statistics of two parts of a batch: sums, and the larger of two maxima. */
-function added<Stats extends { readonly [Name in keyof Stats]: number }>(a: Stats, b: Stats): Stats {
-  const names = Object.keys(a) as (keyof Stats & string)[];
-  const sums = names.map((name) => [
-    name,
-    name.endsWith("Max") ? Math.max(a[name], b[name]) : a[name] + b[name],
-  ]);
-  return Object.fromEntries(sums) as Stats;
 }
 
 const stepKinds = { learningRate: numberIn({ from: 0 }) };
@@ -128,6 +140,8 @@ export abstract class Learner {
   /** The ranks that train together; undefined for one process. */
   readonly processGroup: ProcessGroup | undefined;
   #numSteps = 0;
+  /** Whether each rank has a part of the optimiser's state. @internal */
+  readonly sharesState: boolean;
   readonly #sizes: ModelSizes;
   readonly #activationBytes: number;
 
@@ -138,6 +152,11 @@ export abstract class Learner {
     this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
     this.#activationBytes = activationBudget(policy, model, options);
     this.processGroup = options.processGroup;
+    const { processGroup, zero = 0, gradientShards } = options;
+    const numRanks = processGroup?.size ?? 1;
+    this.sharesState = zero > 0 && numRanks > 1;
+    const isTogether = gradientShards !== undefined || (zero > 1 && numRanks > 1);
+    this.sharing = { processGroup, numParts: gradientShards ?? numRanks, isTogether };
   }
 
   /**
@@ -151,22 +170,8 @@ export abstract class Learner {
     return numRecomputed(this.#sizes, { tokens: tokens.length, rows: rows.length }, this.#activationBytes);
   }
 
-  /**
-   * Sums what each rank's part of the sequences adds up to.
-   *
-   * @param what - the sums, for errors
-   * @param run - runs this rank's part
-   * @returns the sums over all ranks
-   * @internal
-   */
-  protected async overRanks<Stats extends { readonly [Name in keyof Stats]: number }>(
-    what: string,
-    run: () => Promise<Stats>,
-  ): Promise<Stats> {
-    if (this.processGroup === undefined) return run();
-    const [first, ...others] = await this.processGroup.allGather(what, run());
-    return others.reduce((sums, stats) => added(sums, stats), first!);
-  }
+  /** How a step's sequences are shared out. @internal */
+  protected readonly sharing: Sharing;
 
   /** Optimiser steps taken so far, those of a resumed run included. */
   get numSteps(): number {
@@ -188,13 +193,23 @@ export abstract class Learner {
     return { gradNorm };
   }
 
+  /**
+   * Gives every rank all weights, until the next `accumulate` or `step`, as generation, scoring and saving need them where
+   * ranks share them out (`zero: 3`); elsewhere they have them always. All ranks call it.
+   *
+   * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
+   */
+  gatherWeights(): Promise<void> {
+    return this.handle.gatherWeights();
+  }
+
   /** Forgets the gradients summed since the last step. @throws ERR_STATE once closed */
   zeroGradients(): Promise<void> {
     return this.handle.zeroGradients();
   }
 
   /**
-   * The gradient summed so far for one parameter.
+   * The gradient summed so far for one parameter, over all ranks, which all call it.
    *
    * @param name - Hugging Face's name
    * @returns a copy, row-major, in f32
@@ -205,26 +220,31 @@ export abstract class Learner {
   }
 
   /**
-   * Writes the optimiser's state as a safetensors file: moments, and what bfloat16 weights lack of float32.
+   * Writes the optimiser's state as a safetensors file: moments, and what bfloat16 weights lack of float32. Where ranks share
+   * it out, each writes its own part beside it, `<name>-00002-of-00004.safetensors`; otherwise the first rank alone writes.
    *
    * @param path - the file, written whole or not at all
    * @throws ERR_IO when the file system refuses; ERR_STATE once closed
    */
   async saveState(path: string): Promise<void> {
-    await this.handle.writeState(path, safetensorsHeader(this.handle.stateTensors()));
+    const { rank, size } = this.processGroup ?? { rank: 0, size: 1 };
+    if (rank > 0 && !this.sharesState) return;
+    const own = this.sharesState ? partPath(path, rank, size) : path;
+    await this.handle.writeState(own, safetensorsHeader(this.handle.stateTensors()));
   }
 
   /**
-   * Reads what `saveState` wrote.
+   * Reads what `saveState` wrote, on however many ranks that was.
    *
    * @param path - the file
    * @param numSteps - steps taken when it was written; Adam's bias correction needs them
-   * @throws ERR_IO when the file cannot be read; ERR_FORMAT when it belongs to another model; ERR_RANGE when a
-   *   number is not finite, a moment is one that no gradients leave or `numSteps` is no whole number; ERR_STATE once closed
+   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when it belongs to another model, or a part is missing; ERR_RANGE
+   *   when a number is not finite, a moment is one that no gradients leave or `numSteps` is no whole number; ERR_STATE once closed
    */
   async loadState(path: string, numSteps: number): Promise<void> {
     wholeKind("numSteps", numSteps);
-    await this.handle.readState(await readSafetensorsHeader(path), numSteps);
+    const headers = await Promise.all((await partsOn(path)).map(readSafetensorsHeader));
+    await this.handle.readState(headers.flat(), numSteps);
     this.#numSteps = numSteps;
   }
 

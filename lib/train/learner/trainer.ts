@@ -13,10 +13,11 @@ import {
   nativeCorrection,
   type OffPolicyCorrection,
 } from "../algorithm/off-policy-correction.ts";
-import { onOneRankEach, ownShare } from "../batch/families.ts";
+import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
+import { sumOverParts } from "./shares.ts";
 
 export type { LossStats } from "../../base/addon/training.ts";
 
@@ -184,17 +185,17 @@ export class Trainer extends Learner {
   ): Promise<LossStats> {
     checkOptions("trainer.accumulate", options, { ...lossKinds, maxTokens: "number" });
     const loss = nativeLoss(options);
-    const sums = this.handle.newSums();
     const cut = {
       config: this.policy.config,
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       isWhole: loss.objective === "clipped-sequence",
     };
-    return this.overRanks("statistics of the loss", async () => {
-      await forEachMicroBatch(ownShare(sequences, this.processGroup), cut, (batch) =>
-        this.handle.accumulate(batch, loss, sums, this.recomputedIn(batch)),
-      );
-      return this.handle.readSums(sums);
+    const { handle } = this;
+    return sumOverParts(sequences, cut, this.sharing, {
+      newSums: () => handle.newSums(),
+      run: (batch, sums) => handle.accumulate(batch, loss, sums, this.recomputedIn(batch)),
+      idle: () => handle.idle(),
+      readSums: (sums) => handle.readSums(sums),
     });
   }
 

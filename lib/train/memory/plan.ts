@@ -36,6 +36,10 @@ interface StateForm {
   readonly moments?: "float32" | "8-bit" | undefined;
   readonly masterWeights?: boolean | undefined;
   readonly stateFolder?: string | undefined;
+  /** What ranks share out. @default 0 */
+  readonly zero?: number | undefined;
+  /** How many they are. @default 1 */
+  readonly ranks?: number | undefined;
 }
 
 /** What a training is made of. */
@@ -116,7 +120,7 @@ export function weightBytes(
  *
  * @param parameters - number of weights
  * @param dtype - of the weights
- * @param options - how AdamW keeps its moments and masters; in a file they count nothing
+ * @param options - how AdamW keeps its moments and masters, which in a file count nothing, and what ranks share out
  * @returns bytes of the f32 gradients, and of AdamW's state
  * @example
  * assert.deepEqual(stateBytes(1e6, "bfloat16"), { gradients: 4e6, optimiser: 10e6 });
@@ -124,13 +128,31 @@ export function weightBytes(
 export function stateBytes(
   parameters: number,
   dtype: ModelSizes["dtype"],
-  { moments = "float32", masterWeights = true, stateFolder }: StateForm = {},
+  { moments = "float32", masterWeights = true, stateFolder, zero = 0, ranks = 1 }: StateForm = {},
 ): { gradients: number; optimiser: number } {
   // A scale of 4 bytes for every 256 moments.
   const moment = moments === "float32" ? 4 : 1 + 4 / 256;
   const master = dtype === "bfloat16" && masterWeights ? 2 : 0;
-  const optimiser = stateFolder === undefined ? parameters * (2 * moment + master) : 0;
-  return { gradients: parameters * 4, optimiser };
+  const all = stateFolder === undefined ? parameters * (2 * moment + master) : 0;
+  const optimiser = zero >= 1 ? all / ranks : all;
+  return { gradients: (parameters * 4) / (zero >= 2 ? ranks : 1), optimiser };
+}
+
+/** Weights that ranks who share them out have whole at once: what stands in no layer, a layer, and the one before or next. */
+function openParameters(config: DecoderConfig): number {
+  const outside = config.vocabSize * config.hiddenSize * (config.tieEmbeddings ? 1 : 2) + config.hiddenSize;
+  return outside + (2 * (numParameters(config) - outside)) / config.numLayers;
+}
+
+/** What a training of all weights holds: where ranks share it out, their share and what is open at once. */
+function sharedBytes(config: DecoderConfig, base: number, { zero = 0, ranks = 1 }: StateForm) {
+  if (ranks === 1 || zero < 2) return { weights: base, buffers: 0, gathered: 0 };
+  const open = openParameters(config);
+  const buffers = 4 * open;
+  if (zero === 2) return { weights: base, buffers, gathered: 0 };
+  const openBytes = (base / numParameters(config)) * open;
+  // Generation and checkpoints need the rest as well.
+  return { weights: base / ranks + openBytes, buffers, gathered: Math.max(0, base - openBytes) };
 }
 
 /**
@@ -196,17 +218,22 @@ export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
   const model = { config, dtype, hasAdapter: isAdapter };
   // An adapter is f32; its reference and its critic are adapters.
   const own = isAdapter ? adapterParameters * 4 : base;
-  const weights = isAdapter ? base + own : base;
-  const { gradients, optimiser } = isAdapter
+  const shared = isAdapter
+    ? { weights: base + own, buffers: 0, gathered: 0 }
+    : sharedBytes(config, base, sizes);
+  const { weights } = shared;
+  const states = isAdapter
     ? stateBytes(adapterParameters, "float32", sizes)
     : stateBytes(parameters, dtype, sizes);
+  const { optimiser } = states;
+  const gradients = states.gradients + shared.buffers;
   const critic = sizes.hasCritic === true ? own + gradients + optimiser : 0;
   const reference = sizes.hasReference === true ? own : 0;
   const recomputed = numRecomputed(model, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
   const activations = activationBytes(model, batch, recomputed) + workBytes(model, batch);
   const { head, scratch } = kernelBytes(sizes);
   const held = processBytes + weights + gradients + optimiser + critic + reference;
-  const total = held + Math.max(activations + head + scratch, cache);
-  const states = { process: processBytes, weights, gradients, optimiser, critic, reference };
-  return { ...states, activations, head, scratch, cache, total };
+  const total = held + Math.max(activations + head + scratch, cache + shared.gathered);
+  const parts = { process: processBytes, weights, gradients, optimiser, critic, reference };
+  return { ...parts, activations, head, scratch, cache, total };
 }

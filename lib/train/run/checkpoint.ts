@@ -110,9 +110,72 @@ async function removeOld(root: string, { keep = 2, best }: KeepOptions): Promise
     if (old.step !== best) await removeWhole(root, old.name);
 }
 
+/** A checkpoint that is being written: a folder that is none yet. */
+export interface CheckpointDraft {
+  readonly root: string;
+  readonly step: number;
+  /** Where its files go. */
+  readonly folder: string;
+}
+
+/** Makes the folder for the files of a checkpoint. @throws ERR_IO */
+export async function beginCheckpoint(root: string, step: number): Promise<CheckpointDraft> {
+  const folder = join(root, `.writing-${checkpointName(step)}`);
+  const draft = { root, step, folder };
+  await orAbandon(draft, async () => {
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true });
+  });
+  return draft;
+}
+
 /**
- * Writes a checkpoint under a temporary name with the digests of its files, flushes it, and gives it its name; only then
- * older ones go.
+ * Adds the digests of a checkpoint's files, flushes it, and gives it its name; only then older ones go.
+ *
+ * @param draft - all of whose files are written
+ * @param state - anything JSON can say
+ * @param options - which checkpoints stay
+ * @returns the new checkpoint's folder
+ * @throws ERR_IO when the file system refuses
+ */
+export async function finishCheckpoint(
+  draft: CheckpointDraft,
+  state: CheckpointContent["state"],
+  options: KeepOptions = {},
+): Promise<string> {
+  const { root, step, folder: writing } = draft;
+  const name = checkpointName(step);
+  const folder = join(root, name);
+  await orAbandon(draft, async () => {
+    await writeState(writing, { ...state, step });
+    await syncTree(writing);
+    if ((await checkpointNames(root)).some((other) => other.step === step)) await removeWhole(root, name);
+    await rename(writing, folder);
+    await linkBest(root, options.best);
+    await sync(root);
+    await removeOld(root, options);
+  });
+  return folder;
+}
+
+/** Removes what was written of a checkpoint that cannot be finished. */
+export async function abandonCheckpoint({ folder }: CheckpointDraft): Promise<void> {
+  await rm(folder, { recursive: true, force: true }).catch(() => undefined);
+}
+
+async function orAbandon(draft: CheckpointDraft, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (cause) {
+    await abandonCheckpoint(draft);
+    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
+    const folder = join(draft.root, checkpointName(draft.step));
+    throw new SeekError("ERR_IO", `${folder}: cannot be written: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Writes a checkpoint of one process.
  *
  * @param root - the folder of all checkpoints, made when missing
  * @param content - step, state and a function that writes the files
@@ -125,26 +188,9 @@ export async function writeCheckpoint(
   { step, state, write }: CheckpointContent,
   options: KeepOptions = {},
 ): Promise<string> {
-  const name = checkpointName(step);
-  const writing = join(root, `.writing-${name}`);
-  const folder = join(root, name);
-  try {
-    await rm(writing, { recursive: true, force: true });
-    await mkdir(writing, { recursive: true });
-    await write(writing);
-    await writeState(writing, { ...state, step });
-    await syncTree(writing);
-    if ((await checkpointNames(root)).some((other) => other.step === step)) await removeWhole(root, name);
-    await rename(writing, folder);
-    await linkBest(root, options.best);
-    await sync(root);
-    await removeOld(root, options);
-  } catch (cause) {
-    await rm(writing, { recursive: true, force: true }).catch(() => undefined);
-    if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw new SeekError("ERR_IO", `${folder}: cannot be written: ${(cause as Error).message}`, { cause });
-  }
-  return folder;
+  const draft = await beginCheckpoint(root, step);
+  await orAbandon(draft, () => write(draft.folder));
+  return finishCheckpoint(draft, state, options);
 }
 
 /** What a folder's state says, when it says what was written. */

@@ -1,4 +1,5 @@
 /** What a checkpoint holds: the weights and optimisers of a run, and the state of its loop. */
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
@@ -76,12 +77,18 @@ export async function restore(
   return saved;
 }
 
-/** Writes weights and optimisers. @throws ERR_IO; ERR_RANGE when a weight is not finite */
+/**
+ * Writes what this rank has to write of weights and optimisers: the first one all weights.
+ *
+ * @throws ERR_IO; ERR_RANGE when a weight is not finite
+ */
 export async function writeWeights(folder: string, { trainer, critic }: RunSubject): Promise<void> {
-  await trainer.policy.save(folder);
+  const isFirst = (trainer.processGroup?.rank ?? 0) === 0;
+  if (isFirst) await trainer.policy.save(folder);
   await trainer.saveState(join(folder, policyState));
-  if (critic !== undefined) {
-    await critic.trunk.save(join(folder, criticFolder));
-    await critic.saveState(join(folder, criticFolder, policyState));
-  }
+  if (critic === undefined) return;
+  const trunk = join(folder, criticFolder);
+  await mkdir(trunk, { recursive: true });
+  if (isFirst) await critic.trunk.save(trunk);
+  await critic.saveState(join(trunk, policyState));
 }

@@ -16,6 +16,7 @@ import { explainNonFinite } from "./non-finite.ts";
 import { RunLogs } from "./run-logs.ts";
 import { type LoopState, type RunSubject, restore, type SavedState, writeWeights } from "./run-state.ts";
 import type { Settings } from "./settings.ts";
+import { writeSharedCheckpoint } from "./shared-checkpoint.ts";
 
 /** Where a run is kept, and how often. */
 export interface RunOptions {
@@ -223,6 +224,7 @@ export class Run {
    */
   async rollBack(step: number): Promise<number | undefined> {
     if (this.#best === undefined) return undefined;
+    await this.#gatherWeights();
     await this.#restore(readCheckpoint(join(this.#options.folder, "checkpoints"), this.#best.step));
     await this.#checkpoint(step, { hasEnded: true });
     return this.#best.step;
@@ -231,6 +233,7 @@ export class Run {
   /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async saveModel(): Promise<string> {
     const folder = join(this.#options.folder, modelFolder);
+    await this.#gatherWeights();
     await this.#onFirstRank("saving the model", async () => {
       await this.#subject.trainer.policy.save(folder);
       await this.#options.onCheckpoint?.(folder);
@@ -243,8 +246,8 @@ export class Run {
   }
 
   /** What the rank that has the folder does while the others wait, and fail with it. */
-  async #onFirstRank(what: string, work: (files: RunFiles) => Promise<void>): Promise<void> {
-    const working = this.#files && work(this.#files);
+  async #onFirstRank(what: string, work: () => Promise<void>): Promise<void> {
+    const working = this.#files && work();
     const { processGroup } = this.#subject.trainer;
     await (processGroup === undefined ? working : processGroup.allGather(what, working));
   }
@@ -259,30 +262,42 @@ export class Run {
     return true;
   }
 
-  #checkpoint(step: number, loop: LoopState): Promise<void> {
-    return this.#onFirstRank("writing a checkpoint", (files) => this.#write(step, loop, files));
+  async #checkpoint(step: number, loop: LoopState): Promise<void> {
+    await this.#gatherWeights();
+    const { keep, folder, onCheckpoint } = this.#options;
+    const { trainer } = this.#subject;
+    const root = join(folder, "checkpoints");
+    const kept = { keep, best: this.#best?.step };
+    const state = () => this.#state(loop);
+    const write = async (to: string): Promise<void> => {
+      await writeWeights(to, this.#subject);
+      if (this.#files !== undefined) await onCheckpoint?.(to);
+    };
+    const alone = async () => void (await writeCheckpoint(root, { step, state: await state(), write }, kept));
+    const writing = trainer.sharesState
+      ? writeSharedCheckpoint({ root, step, state, write, ...kept }, trainer.processGroup!)
+      : this.#onFirstRank("writing a checkpoint", alone);
+    await explainNonFinite(step, writing, "the weights are not finite any more, and were not saved");
   }
 
-  async #write(step: number, { hasEnded, klCoef }: LoopState, files: RunFiles): Promise<void> {
-    const logs = await files.logs.sync();
+  async #state({ hasEnded, klCoef }: LoopState): Promise<Settings> {
     const { trainer, critic } = this.#subject;
-    const state = {
+    return {
       settings: settingsOf(this.#subject, this.#options),
       policySteps: trainer.numSteps,
       criticSteps: critic?.numSteps,
-      logs,
+      logs: await this.#files?.logs.sync(),
       best: this.#best,
       hasEnded: hasEnded || undefined,
       klCoef,
     };
-    const { keep, folder, onCheckpoint } = this.#options;
-    const write = async (to: string): Promise<void> => {
-      await writeWeights(to, this.#subject);
-      await onCheckpoint?.(to);
-    };
-    const kept = { keep, best: this.#best?.step };
-    const writing = writeCheckpoint(join(folder, "checkpoints"), { step, state, write }, kept);
-    await explainNonFinite(step, writing, "the weights are not finite any more, and were not saved");
+  }
+
+  /** Weights are read and written whole, however ranks share them out. */
+  async #gatherWeights(): Promise<void> {
+    const { trainer, critic } = this.#subject;
+    await trainer.gatherWeights();
+    await critic?.gatherWeights();
   }
 
   /** Closes the logs and gives the folder up; nothing is written any more. */

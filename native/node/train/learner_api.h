@@ -187,9 +187,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       return post(
           info.Env(), device_queue(),
           [learner = learner(), stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
-            learner->optimizer().check_state(stored);
-            model::read_tensors(learner->state(), stored);
-            learner->optimizer().set_num_steps(num_steps);
+            learner->read_state(stored, num_steps);
           });
     });
   }

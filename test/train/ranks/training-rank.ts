@@ -1,12 +1,23 @@
-/** One rank of a small training: `node training-rank.js WHAT [FOLDER]`, with torchrun's variables; without them, one process. */
+/**
+ * One rank of a small training: `node training-rank.js WHAT [FOLDER] [OPTIONS]`, with torchrun's variables; without them,
+ * one process. OPTIONS are JSON: those of the learners, and `steps`.
+ */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { runBandit } from "../run/rl-run.ts";
 import { runSft, type SftFormName } from "../run/sft-run.ts";
 
 const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;
-const [what = "", folder] = process.argv.slice(2);
+const [what = "", into, given = "{}"] = process.argv.slice(2);
+const folder = into === "" ? undefined : into;
+const { steps: numSteps, ...learner } = JSON.parse(given) as Pick<
+  LearnerOptions,
+  "zero" | "gradientShards"
+> & {
+  readonly steps?: number;
+};
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 const probed = [
@@ -29,12 +40,16 @@ async function train(processGroup: ProcessGroup): Promise<void> {
   const onStep = (metrics: object): void => void tell(metrics);
   if (what === "ppo" || what === "grpo") {
     const algorithm = algorithms[what];
-    const run = { algorithm, steps: 4, processGroup, onStep, onEnd: tellWeights };
+    const run = { algorithm, steps: numSteps ?? 4, processGroup, learner, onStep, onEnd: tellWeights };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }
-  const form: SftFormName = what === "adapter" ? "adapter with 8-bit moments" : "weights";
-  await runSft(folder, onStep, { form, steps: 6, processGroup, onEnd: tellWeights });
+  const forms: Record<string, SftFormName> = {
+    adapter: "adapter with 8-bit moments",
+    random: "stochastic rounding",
+  };
+  const form = forms[what] ?? "weights";
+  await runSft(folder, onStep, { form, steps: numSteps ?? 6, processGroup, learner, onEnd: tellWeights });
 }
 
 const place = { rank: Number(RANK), size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 4000 };

@@ -8,6 +8,7 @@ import type { Segment, Trajectory } from "../../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
 import { Critic } from "../../../lib/train/learner/critic.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { rl } from "../../../lib/train/rl.ts";
 import type { RlMetrics, RlOptions, SampleRollouts } from "../../../lib/train/rl-options.ts";
@@ -88,6 +89,7 @@ export interface BanditOptions {
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => unknown;
   readonly signal?: AbortSignal;
   readonly processGroup?: ProcessGroup | undefined;
+  readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
   /** Sees the weights that the run ends with. */
   readonly onEnd?: (model: Model) => Promise<void>;
 }
@@ -107,14 +109,15 @@ export async function runBandit({
   onStep,
   signal,
   processGroup,
+  learner,
   onEnd,
 }: BanditOptions): Promise<void> {
   await using model = await tinyModel(1, dtype);
   await using reference = await model.clone();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
-  await using trainer = await Trainer.open(model, { weightDecay: 0, processGroup });
-  const critic =
-    algorithm.advantage === "gae" ? await Critic.open(model, { weightDecay: 0, processGroup }) : undefined;
+  const options = { weightDecay: 0, ...learner, processGroup };
+  await using trainer = await Trainer.open(model, options);
+  const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   await rl({
     learners: { trainer, reference, critic },
     task: {

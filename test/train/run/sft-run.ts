@@ -34,6 +34,7 @@ interface SftRun {
   readonly form?: SftFormName;
   readonly steps?: number;
   readonly processGroup?: ProcessGroup | undefined;
+  readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
   /** Sees what the run ends with. */
   readonly onEnd?: (policy: Policy) => Promise<void>;
 }
@@ -42,7 +43,7 @@ interface SftRun {
 export async function runSft(
   folder: string | undefined,
   onStep: (metrics: SftMetrics) => void,
-  { form = "weights", steps = sftRunSteps, processGroup, onEnd }: SftRun = {},
+  { form = "weights", steps = sftRunSteps, processGroup, learner, onEnd }: SftRun = {},
 ): Promise<void> {
   await native().setNumThreads(1);
   const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
@@ -53,7 +54,7 @@ export async function runSft(
     weights,
   });
   const policy = isAdapter ? await Adapter.create(model, { rank: 2 }) : model;
-  await using trainer = await Trainer.open(policy, { ...options, processGroup });
+  await using trainer = await Trainer.open(policy, { ...options, ...learner, processGroup });
   const sequences = Array.from({ length: 30 }, (_, i) => {
     const sequence = tinySequence(i, 10 + (i % 7));
     return { ...sequence, weights: filled(sequence.rows.length, () => 1) };
@@ -68,6 +69,7 @@ export async function runSft(
     run: folder === undefined ? undefined : { folder, checkpointEvery: 6 },
     onStep,
   });
+  await trainer.gatherWeights();
   await onEnd?.(policy);
 }
 

@@ -1,0 +1,83 @@
+// AdamW's state on disk: named by parameters, and read from however many files.
+#include <ATen/core/Tensor.h>
+
+#include "base/mapped_file.h"
+#include "model/stored/stored_numbers.h"
+#include "train/adamw.h"
+#include "train/largest_gradient.h"
+#include "train/zero/stored_pieces.h"
+
+namespace seekrl::train {
+
+namespace {
+
+using Tensors = std::vector<model::Parameter>;
+
+void add_moment(Tensors& state, const std::string& kind, const std::string& name, const ops::Moment& moment) {
+  const bool has_codes = moment.scales.defined();
+  const std::string prefix = "adamw." + kind + (has_codes ? "8." : ".") + name;
+  state.push_back({prefix, moment.values});
+  if (has_codes) state.push_back({prefix + ".scale", moment.scales});
+}
+
+void add_state(Tensors& state, const std::string& name, const ops::TrainedParameter& trained) {
+  add_moment(state, "m", name, trained.first);
+  add_moment(state, trained.second.scales.defined() ? "root" : "v", name, trained.second);
+  if (trained.low.defined()) state.push_back({"adamw.low." + name, trained.low});
+}
+
+// Moments, and the scales of their codes.
+void check_ranges(const StoredParts& parts) {
+  constexpr auto kMean = static_cast<float>(kMostGradient);  // that of gradients is no larger than they are
+  for (size_t i = 0; i < parts.tensors.size(); ++i) {
+    const auto& [name, value] = parts.tensors[i];
+    const bool is_mean = name.starts_with("adamw.m."), is_square = name.starts_with("adamw.v.");
+    const bool is_scale = name.starts_with("adamw.m8.") || name.starts_with("adamw.root8.");
+    if (value.scalar_type() != at::kFloat || (!is_mean && !is_square && !is_scale)) continue;
+    const MappedFile file(parts.stored[i].path);
+    model::check_place(parts.stored[i], file, value);
+    model::check_between(parts.stored[i], file, value, is_mean ? -kMean : 0, is_square ? kMean * kMean : kMean);
+  }
+}
+
+}  // namespace
+
+std::vector<model::Parameter> AdamW::state() const {
+  Tensors state;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    const auto& [parameter, first, count, place] = pieces_[i];
+    const auto& [name, value] = parameters_[parameter];
+    add_state(state, count == value.numel() ? name : name + range_suffix(first, first + count), trained_[i]);
+  }
+  return state;
+}
+
+// Those that any rank may have written.
+std::vector<std::string> AdamW::known_names(const Tensors& others) const {
+  std::vector<std::string> known;
+  for (const auto& [name, value] : others) known.push_back(name);
+  for (const auto& [name, value] : parameters_) {
+    const bool has_low = options_.has_master && value.scalar_type() != at::kFloat;
+    if (has_low) known.push_back("adamw.low." + name);
+    if (!options_.has_8_bit_moments) {
+      known.insert(known.end(), {"adamw.m." + name, "adamw.v." + name});
+      continue;
+    }
+    for (const std::string& prefix : {"adamw.m8." + name, "adamw.root8." + name}) {
+      known.insert(known.end(), {prefix, prefix + ".scale"});
+    }
+  }
+  return known;
+}
+
+void AdamW::read_state(const std::vector<model::Parameter>& others, const std::vector<model::StoredTensor>& stored,
+                       int64_t num_steps) {
+  Tensors wanted = state();
+  wanted.insert(wanted.end(), others.begin(), others.end());
+  const StoredParts parts = find_parts(wanted, stored, known_names(others));
+  check_ranges(parts);
+  model::read_tensors(parts.tensors, parts.stored);
+  num_steps_ = num_steps;
+}
+
+}  // namespace seekrl::train

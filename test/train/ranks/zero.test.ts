@@ -1,0 +1,87 @@
+/** What ranks share out (ZeRO): the numbers of one process, its bits where they are asked for, and a share of its memory. */
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { tinyModel } from "../tiny.ts";
+import { assertClose, runTraining, steady, weightsOf } from "./runs.ts";
+
+const run = (size: number, what: string, options: object, folder = "") =>
+  runTraining(size, what, folder, JSON.stringify(options));
+
+function temporaryFolder(context: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
+  context.after(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+for (const [what, size] of [
+  ["sft", 4],
+  ["adapter", 2],
+  ["ppo", 2],
+] as const) {
+  test(`${what}: at every level ranks have the losses and weights of one process`, async () => {
+    const [alone] = await run(1, what, { zero: 3 });
+    for (const zero of [1, 2, 3]) {
+      const ranks = await run(size, what, { zero });
+      for (const lines of ranks) {
+        assertClose(lines, alone!);
+        assert.deepEqual(weightsOf(lines), weightsOf(ranks[0]!));
+      }
+    }
+  });
+}
+
+for (const [what, ...levels] of [
+  ["sft", 3, 2],
+  ["random", 2, 1],
+  ["ppo", 1, 3],
+] as const) {
+  test(`${what}: with gradient shards one, two and four ranks have the same bits at any level`, async () => {
+    const [alone] = await run(1, what, { gradientShards: 4 });
+    for (const [i, zero] of levels.entries()) {
+      const ranks = await run([4, 2][i]!, what, { gradientShards: 4, zero });
+      for (const lines of ranks) assert.deepEqual(steady(lines), steady(alone!));
+    }
+  });
+}
+
+test("a checkpoint of some ranks goes on with others, at another level, with the same bits", async (context) => {
+  const folder = temporaryFolder(context);
+  const gradientShards = 4;
+  const [alone] = await run(1, "sft", { gradientShards, steps: 24 });
+  const lines: object[] = [];
+  for (const [i, [size, zero]] of [
+    [4, 3],
+    [2, 1],
+    [1, 0],
+    [4, 2],
+  ].entries()) {
+    const [first] = await run(size!, "sft", { gradientShards, zero, steps: 6 * (i + 1) }, folder);
+    lines.push(...steady(i < 3 ? first!.filter(({ name }) => name === undefined) : first!));
+  }
+  assert.deepEqual(lines, steady(alone!));
+});
+
+test("each rank keeps its share of the optimiser's state, and no more", async (context) => {
+  const folder = temporaryFolder(context);
+  await run(4, "sft", { zero: 1, steps: 2 }, folder);
+  const checkpoint = join(folder, "checkpoints", "step-000002");
+  const parts = readdirSync(checkpoint).filter((name) => name.startsWith("trainer-"));
+  assert.equal(parts.length, 4);
+  const sizes = parts.map((name) => statSync(join(checkpoint, name)).size);
+  const whole = sizes.reduce((sum, size) => sum + size, 0);
+  // Names of pieces take a part of files as small as these.
+  for (const size of sizes) assert.ok(size < (whole / 4) * 1.4, `${size} of ${whole}`);
+});
+
+test("gradient shards that ranks cannot share are refused, and levels that are none", async () => {
+  await using model = await tinyModel();
+  await assert.rejects(Trainer.open(model, { gradientShards: 3 }), {
+    code: "ERR_ARGUMENT",
+    message: "gradientShards: expected a power of two that is a multiple of the 1 ranks, got 3",
+  });
+  await assert.rejects(Trainer.open(model, { zero: 4 as 3 }), { code: "ERR_RANGE" });
+});
