@@ -184,11 +184,9 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
   // readState(tensors, numSteps)
   Napi::Value read_state(const Napi::CallbackInfo& info) {
     return guard(info.Env(), [&] {
-      return post(
-          info.Env(), device_queue(),
-          [learner = learner(), stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
-            learner->read_state(stored, num_steps);
-          });
+      return post(info.Env(), device_queue(),
+                  [learner = learner(), stored = to_stored_tensors(info[0]),
+                   num_steps = to_integer(info[1], "numSteps")] { learner->read_state(stored, num_steps); });
     });
   }
 

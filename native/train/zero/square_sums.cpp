@@ -84,7 +84,7 @@ Sums exchanged(const Sums& own, comm::ProcessGroup& group) {
   const at::Tensor counts = at::empty({group.size()}, doubles);
   group.all_gather(counts, count, "all-gather of the gradient's norm").wait();
   const int64_t most = static_cast<int64_t>(counts.max().item<double>());
-  const at::Tensor sent = at::zeros({most, 3}, doubles), all = at::empty({group.size(), most, 3}, doubles);
+  const at::Tensor sent = at::zeros({most * 3}, doubles), all = at::empty({group.size() * most * 3}, doubles);
   double* to = sent.mutable_data_ptr<double>();
   for (const auto& [place, sum] : own) {
     to = std::copy_n(std::vector{double(place.first), double(place.second), sum}.begin(), 3, to);

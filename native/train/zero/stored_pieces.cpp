@@ -46,8 +46,8 @@ std::map<std::string, std::vector<Range>> ranges_of(const std::vector<model::Sto
   std::map<std::string, std::vector<Range>> ranges;
   for (const model::StoredTensor& each : stored) {
     const Named named = parse(each.name);
-    require(names.count(named.base) > 0, ErrorCode::kFormat, each.path, ": holds a tensor that the model has not: ",
-            each.name);
+    require(names.count(named.base) > 0, ErrorCode::kFormat, each.path,
+            ": holds a tensor that the model has not: ", each.name);
     ranges[named.base].push_back({named.first, named.first + count_of(each), &each});
   }
   for (auto& [base, parts] : ranges) {
@@ -67,8 +67,8 @@ void add_part(StoredParts& parts, const std::string& base, const at::Tensor& fla
   const std::string name = base + range_suffix(from, to);
   const auto size = static_cast<uint64_t>(c10::elementSize(model::scalar_type(stored.dtype, stored.name)));
   parts.tensors.push_back({name, flat.narrow(0, place, to - from)});
-  parts.stored.push_back({name, stored.dtype, {to - from}, stored.path,
-                          stored.offset + static_cast<uint64_t>(from - range.first) * size});
+  parts.stored.push_back(
+      {name, stored.dtype, {to - from}, stored.path, stored.offset + static_cast<uint64_t>(from - range.first) * size});
 }
 
 }  // namespace
