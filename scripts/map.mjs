@@ -69,6 +69,7 @@ const folders = {
     "keys and values in blocks, found again by prefixes; what they and a step take of a card",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
+  "native/train/zero": "what ranks share out: gradients, weights, the pieces of a state, the norm over all",
   "native/node": "the only folder that knows JavaScript: exports, queues, values",
   "native/node/model": "handles of decoders, engines and encoders",
   "native/node/search": "handles of passages, words and vectors",

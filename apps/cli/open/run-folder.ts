@@ -22,7 +22,7 @@ const freeOptions: ReadonlySet<string> = new Set([
     "onCollapse",
     "dryRun",
   ],
-  ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder"],
+  ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder", "zero"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["shards.urls", "shards.keyEnv", "shards.hedgeAfterMs"],

@@ -19,7 +19,7 @@ import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
-import { activationOptions, runOptions } from "../options/run-options.ts";
+import { activationOptions, runOptions, sharingOptions } from "../options/run-options.ts";
 import { resolvedOptions, trainingOptions, withoutSharedWarmups } from "../options/training-options.ts";
 import { Pace } from "../report/pace.ts";
 import { stepLine, TrainingWarnings } from "../report/training-report.ts";
@@ -41,6 +41,7 @@ export const trainOptions = z.strictObject({
   ...agentOptions,
   ...runOptions,
   ...activationOptions,
+  ...sharingOptions,
   ...trainingOptions,
   ...inGroup("Training; what is not given is the recipe's", {
     staleness: z

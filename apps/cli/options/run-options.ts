@@ -33,6 +33,23 @@ export const activationOptions = inGroup("Model", {
     ),
 });
 
+/** What the processes of a job share out, and how they sum. */
+export const sharingOptions = inGroup("Several processes", {
+  zero: z
+    .int()
+    .min(0)
+    .max(3)
+    .default(0)
+    .describe("What processes share out (ZeRO): 1 moments and masters, 2 gradients too, 3 weights too."),
+  gradientShards: z
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "Parts in which gradients are summed, a power of two: the same weights, bit for bit, for any number of processes that divides it (any order).",
+    ),
+});
+
 /** GiB as bytes. */
 export function bytesOf(gib: number | undefined): number | undefined {
   return gib === undefined ? undefined : gib * 2 ** 30;

@@ -69,7 +69,7 @@ export interface LearnerOptions extends AdamWOptions {
    *
    * @default 0
    */
-  readonly zero?: 0 | 1 | 2 | 3 | undefined;
+  readonly zero?: number | undefined;
   /**
    * Sums gradients so that weights have the same bits for any number of ranks: sequences are cut into so many parts by
    * themselves alone, whose micro-batches are the leaves of one tree. A power of two that the ranks divide. Each micro-batch

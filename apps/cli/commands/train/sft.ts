@@ -31,7 +31,13 @@ import { doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
-import { activationOptions, adamWOptions, bytesOf, runOptions } from "../../options/run-options.ts";
+import {
+  activationOptions,
+  adamWOptions,
+  bytesOf,
+  runOptions,
+  sharingOptions,
+} from "../../options/run-options.ts";
 import { Pace } from "../../report/pace.ts";
 import { memoryLine, modelLines, sftStepLine } from "../../report/training-report.ts";
 
@@ -56,6 +62,7 @@ const schema = z.strictObject({
   }),
   ...runOptions,
   ...activationOptions,
+  ...sharingOptions,
   epochs: z.number().gt(0).default(1).describe("passes over the data"),
   batchSize: z.int().min(1).default(32).describe("conversations of one step"),
   learningRate: z.number().gt(0).optional().describe("the highest rate (0.00001; 0.0002 of an adapter)"),
@@ -113,13 +120,13 @@ async function fineTune(given: z.output<typeof schema>, { io, processGroup }: Jo
   checkContexts([...sequences, ...held], loaded.model.config);
   const pace = new Pace();
   const { steps } = planned;
-  const memory = memoryOf(loaded, sequences, options);
+  const memory = memoryOf(loaded, sequences, { ...options, ranks: processGroup?.size });
   tellPlan(loaded, memory, { ...options, steps }, io);
   if (options.dryRun) return io.result({ steps, memory });
   await using trainer = await openTrainer(loaded.policy, {
     ...options.optimizer,
     activationBytes: bytesOf(options.activationGib),
-    processGroup,
+    ...{ zero: options.zero, gradientShards: options.gradientShards, processGroup },
   });
   let loss = Number.NaN;
   await runSft({
@@ -148,13 +155,14 @@ type Options = z.output<typeof schema> & { readonly learningRate: number };
 function memoryOf(
   { policy, model }: { readonly policy: Policy; readonly model: Model },
   sequences: readonly TrainSequence[],
-  { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens }: Options,
+  options: Options & { readonly ranks: number | undefined },
 ): MemoryPlan {
+  const { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens, zero, ranks } = options;
   const batch = largestBatch(sequences, { batchSize, maxTokens });
   const adapterParameters = policy === model ? undefined : policy.numParameters;
   const { config, dtype, weights } = model;
   return trainingMemory({
-    ...{ config, dtype, weights, device, adapterParameters, ...optimizer, batch },
+    ...{ config, dtype, weights, device, adapterParameters, ...optimizer, zero, ranks, batch },
     activationBytes: bytesOf(activationGib),
   });
 }

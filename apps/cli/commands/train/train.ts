@@ -115,7 +115,7 @@ async function trainStage(
   await using opened = await openLearners(policy.policy, recipe.algorithm, {
     ...optimiserOf(recipe.training),
     activationBytes: bytesOf(given.activationGib),
-    processGroup: rest.processGroup,
+    ...{ zero: given.zero, gradientShards: given.gradientShards, processGroup: rest.processGroup },
   });
   const parts = agentPartsOf(policy, recipe, environment.search);
   const { io } = rest;
@@ -170,6 +170,7 @@ function settingsOf(
         device: given.device,
         adapterParameters,
         ...optimiserOf(training),
+        ...{ zero: given.zero, ranks: learners.trainer.processGroup?.size },
         batch: { tokens, rows: tokens },
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
