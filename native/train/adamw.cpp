@@ -6,6 +6,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -42,9 +43,6 @@ void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& 
     require(options.has_master || !is_f32, ErrorCode::kArgument,
             "masterWeights: false: expected a bfloat16 model; float32 weights are their own master");
   }
-  const at::Device device = parameters.front().value.device();
-  require(device.is_cpu() || !options.process_group || options.process_group->size() == 1, ErrorCode::kDevice,
-          "processGroup: expected a model on the CPU, got one on ", device);
 }
 
 }  // namespace
@@ -135,9 +133,21 @@ void AdamW::check_gradients(double norm, double divisor) {
   });
 }
 
+// Each rank's own part, added in the order of ranks.
+double AdamW::card_norm() const {
+  const auto squares = [](const at::Tensor& x) {
+    return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble).square();
+  };
+  if (layout_.num_ranks() == 1) return std::sqrt(squares(gradients_->sums()).item<double>());
+  at::Tensor own = at::zeros({1}, parameters_.front().value.options().dtype(at::kDouble).requires_grad(false));
+  for (const ops::TrainedParameter& each : trained_) own.add_(squares(each.gradient));
+  const at::Tensor all = at::empty({layout_.num_ranks()}, at::kDouble);
+  group()->all_gather(all, own.to(at::kCPU), "all-gather of the gradient's norm").wait();
+  return std::sqrt(all.sum().item<double>());
+}
+
 double AdamW::norm() const {
-  const at::Tensor& sums = gradients_->sums();
-  if (!sums.is_cpu()) return at::linalg_vector_norm(sums, 2, std::nullopt, false, at::kDouble).item<double>();
+  if (!parameters_.front().value.is_cpu()) return card_norm();
   std::vector<BlockRun> runs;
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const auto [parameter, first, count, place] = pieces_[i];

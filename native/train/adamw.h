@@ -89,6 +89,7 @@ class AdamW {
   void guarded(const std::function<void()>& work);
   ops::TrainedParameter make_trained(const Piece& piece) const;
   double norm() const;
+  double card_norm() const;
   void check_gradients(double norm, double divisor);
   comm::ProcessGroup* group() const { return options_.process_group.get(); }
   int rank() const { return layout_.num_ranks() == 1 ? 0 : group()->rank(); }
