@@ -161,7 +161,8 @@ double AdamW::norm() const {
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
   gradients_->reduce();
-  const double norm = this->norm();
+  const double norm = this->norm();  // waits for a card
+  if (group() != nullptr) group()->require_whole("gradients");
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
   const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;
   check_gradients(norm, divisor);
