@@ -59,6 +59,8 @@ const folders = {
   "native/model/stored": "numbers of files, looked at while they are copied",
   "native/model/parallel":
     "one decoder over the ranks of a group: who holds what, sums over ranks, what rank 0 tells the others",
+  "native/model/pass":
+    "what goes on between the layers of a training pass: observers, activations made again",
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/follow":

@@ -10,8 +10,8 @@
 #include <ATen/ops/scalar_tensor.h>
 
 #include "base/error.h"
-#include "model/boundary.h"
-#include "model/recompute.h"
+#include "model/pass/boundary.h"
+#include "model/pass/recompute.h"
 #include "ops/card/card.h"
 #include "ops/card/products/product.h"
 #include "ops/elementwise/add.h"

@@ -20,7 +20,7 @@
 #include "model/experts.h"
 #include "model/parallel/tensor_parallel.h"
 #include "model/parameter.h"
-#include "model/pass_observer.h"
+#include "model/pass/pass_observer.h"
 #include "model/projection.h"
 #include "model/rope/rope_table.h"
 #include "ops/head/token_logprob.h"

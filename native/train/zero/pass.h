@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/pass_observer.h"
+#include "model/pass/pass_observer.h"
 #include "train/zero/gradients.h"
 #include "train/zero/layout.h"
 #include "train/zero/weights.h"

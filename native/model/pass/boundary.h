@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "model/pass_observer.h"
+#include "model/pass/pass_observer.h"
 
 namespace seekrl::model {
 

@@ -1,5 +1,5 @@
 // An identity whose backward runs once the gradients of both of its tensors are complete.
-#include "model/boundary.h"
+#include "model/pass/boundary.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>

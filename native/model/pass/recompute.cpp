@@ -1,5 +1,5 @@
 // A backward pass of its own inside the backward pass, on the same thread.
-#include "model/recompute.h"
+#include "model/pass/recompute.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
