@@ -61,6 +61,9 @@ Prepared prepare_policy(Memory& memory, int64_t num_rows) {
                                        .clip_low = 0.2f,
                                        .clip_high = 0.28f,
                                        .clip_dual = 3,
+                                       .correction = kernels::Correction::kNone,
+                                       .correction_low = 0,
+                                       .correction_high = 0,
                                        .entropy_coef = 0.01f,
                                        .kl = kernels::KlEstimator::kK3,
                                        .kl_coef = 0.001f};

@@ -200,7 +200,9 @@ TEST("without old log-probabilities a row's ratio is 1 and its gradient minus it
   rows.entropy_R = in.entropy.data();
   rows.weights_R = in.weights.data();
   rows.num_rows = 53;
-  const PolicyOptions options{.objective = Objective::kClipped, .clip_low = 0.2f, .clip_high = 0.2f};
+  PolicyOptions options{};
+  options.objective = Objective::kClipped;
+  options.clip_low = options.clip_high = 0.2f;
   EXPECT(policy_rows(rows, options, nullptr) != nullptr);
   rows.advantages_R = in.advantages.data();
   EXPECT(policy_rows(rows, options, nullptr) == nullptr);
@@ -213,21 +215,22 @@ TEST("a correction needs what the rollout told, and changes not a bit where that
   const auto gradient = [&](Correction correction, const float* rollout) {
     std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
     LossStats stats{};
-    const PolicyRows rows{.logprob_grad_R = logprob_grad.data(),
-                          .entropy_grad_R = entropy_grad.data(),
-                          .stats = &stats,
-                          .logprob_R = in.logprob.data(),
-                          .entropy_R = in.entropy.data(),
-                          .weights_R = in.weights.data(),
-                          .advantages_R = in.advantages.data(),
-                          .rollout_logprob_R = rollout,
-                          .num_rows = 53};
-    const PolicyOptions options{.objective = Objective::kClipped,
-                                .clip_low = 0.2f,
-                                .clip_high = 0.2f,
-                                .correction = correction,
-                                .correction_low = 0.5f,
-                                .correction_high = 2};
+    PolicyRows rows{};
+    rows.logprob_grad_R = logprob_grad.data();
+    rows.entropy_grad_R = entropy_grad.data();
+    rows.stats = &stats;
+    rows.logprob_R = in.logprob.data();
+    rows.entropy_R = in.entropy.data();
+    rows.weights_R = in.weights.data();
+    rows.advantages_R = in.advantages.data();
+    rows.rollout_logprob_R = rollout;
+    rows.num_rows = 53;
+    PolicyOptions options{};
+    options.objective = Objective::kClipped;
+    options.clip_low = options.clip_high = 0.2f;
+    options.correction = correction;
+    options.correction_low = 0.5f;
+    options.correction_high = 2;
     const bool is_refused = policy_rows(rows, options, nullptr) != nullptr;
     EXPECT(is_refused == (rollout == nullptr && correction != Correction::kNone));
     EXPECT(is_refused || stats.num_corrected == 0);
