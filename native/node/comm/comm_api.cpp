@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct OpenGroup {
   std::unique_ptr<TaskQueue> messages = std::make_unique<TaskQueue>(1);
   std::shared_ptr<std::atomic<bool>> is_cancelled = std::make_shared<std::atomic<bool>>(false);
   std::atomic<bool> has_left{false};
+  std::thread::id leaving;  // the thread of the messages, once the group is left
 
   void cancel() {
     *is_cancelled = true;
@@ -31,7 +33,7 @@ struct OpenGroup {
   }
 
   ~OpenGroup() {
-    if (has_left && !*is_cancelled) return;
+    if (has_left && !*is_cancelled && leaving != std::this_thread::get_id()) return;
     cancel();
     static_cast<void>(messages.release());
   }
@@ -159,9 +161,10 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
       open_ = nullptr;
       return post(
           info.Env(), *open->messages,
-          [group = open->group] {
-            group->leave();
-            return group->failure().empty();
+          [open] {
+            open->leaving = std::this_thread::get_id();
+            open->group->leave();
+            return open->group->failure().empty();
           },
           [open](Napi::Env env, bool has_left) -> Napi::Value {
             open->has_left = has_left;
