@@ -7,6 +7,7 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -171,6 +172,8 @@ double AdamW::step(double learning_rate) {
   if (!trained_.empty()) ops::adamw(trained_, rates);
   if (layout_.num_ranks() > 1) zero_gradients();  // those of other ranks' pieces too
   weights_->end_update();
+  // What units were gathered and reduced in: the allocator would keep about as much as was shared out.
+  if (layout_.num_ranks() > 1) malloc_trim(0);
   return norm;
 }
 
