@@ -26,18 +26,17 @@ export function balanced(sizes: readonly number[], numRanks: number): number[][]
  * then what others have not begun; who runs an item depends on time, so its result must not depend on who ran it.
  *
  * @param processGroup - the ranks, which all call this with the same list
- * @param what - the list is of, for people
+ * @param name - of the list, for this group alone
  * @param sizes - of the items, in any unit
  * @returns the next item of this rank's; undefined when none is left
  */
 export function claims(
   processGroup: ProcessGroup,
-  what: string,
+  name: string,
   sizes: readonly number[],
 ): () => Promise<number | undefined> {
   const { rank, size } = processGroup;
   const shares = balanced(sizes, size);
-  const name = processGroup.newName(what);
   // The rank whose share is taken from now; the next one once it is used up.
   let offset = 0;
   return async () => {

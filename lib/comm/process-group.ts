@@ -83,13 +83,15 @@ export class ProcessGroup {
   readonly size: number;
   /** What Trainer and Critic take; nothing else should. @internal */
   readonly handle: NativeProcessGroup;
+  readonly #options: ProcessGroupOptions;
   #isClosed = false;
   #numNames = 0;
 
-  private constructor(handle: NativeProcessGroup, { rank, size }: ProcessGroupOptions) {
+  private constructor(handle: NativeProcessGroup, options: ProcessGroupOptions) {
     this.handle = handle;
-    this.rank = rank;
-    this.size = size;
+    this.#options = options;
+    this.rank = options.rank;
+    this.size = options.size;
   }
 
   /**
@@ -110,6 +112,18 @@ export class ProcessGroup {
     const servesStore = rank === 0 && !isServed;
     await handle.open({ rank, size, address, port, servesStore, job, arrivalMs, patienceMs });
     return new ProcessGroup(handle, options);
+  }
+
+  /**
+   * The same ranks once more, whose calls do not wait for those of this group: for what goes on beside it.
+   *
+   * @param name - of what goes on, the same on all ranks
+   * @returns a group to be closed before this one
+   * @throws ERR_REMOTE naming a rank that is gone
+   */
+  beside(name: string): Promise<ProcessGroup> {
+    const job = `${this.#options.job ?? "0"}/${this.newName(name)}`;
+    return ProcessGroup.open({ ...this.#options, job, isServed: true });
   }
 
   /**

@@ -54,7 +54,7 @@ export async function runSet(
     },
     onProgress: ({ done, total }) => options.onProgress?.({ set, done, total, em: meanOf(scores) ?? 0 }),
     ...{ known, concurrency: options.concurrency, signal: options.signal },
-    ranks: processGroup && { processGroup, what: `evaluation of ${set}` },
+    ranks: processGroup && { processGroup, what: processGroup.newName(`evaluation of ${set}`) },
   });
   const answeredOnes = results.filter((result) => result !== undefined);
   return {

@@ -9,10 +9,12 @@ const begunAtOnce = 0.75;
 /** The ranks that ask the same questions. What comes of one may depend on nothing but the question and its index. */
 export interface AskingRanks {
   readonly processGroup: ProcessGroup;
-  /** What comes of the questions, for errors. */
+  /** What comes of the questions; names them among all that the group ever asks. */
   readonly what: string;
   /** What each question is expected to cost, in any unit. @default all the same */
   readonly sizes?: readonly number[];
+  /** What the ranks tell each other first: what comes of these questions follows. @default nothing */
+  readonly after?: Promise<unknown>;
 }
 
 /** What came of a rank's questions. */
@@ -31,8 +33,11 @@ export function ownQuestions(count: number, { processGroup, what, sizes }: Askin
 /** What came of the questions of all ranks, on each of them. */
 export async function gathered<Result, Loss extends { readonly reason: string }>(
   own: Promise<Outcome<Result, Loss>>,
-  { processGroup, what }: AskingRanks,
+  { processGroup, what, after }: AskingRanks,
 ): Promise<Outcome<Result, Loss>> {
+  // Nobody waits for it while others tell theirs.
+  own.catch(() => undefined);
+  await after;
   const told = await processGroup.allGather(what, own);
   const count = Math.max(0, ...told.map(({ results }) => results.length));
   const results = Array.from({ length: count }, (_, i) => {

@@ -6,7 +6,7 @@ import { defined } from "../base/defined.ts";
 import { SeekError } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/random.ts";
-import { throwIfAnyAborted } from "../comm/process-group.ts";
+import { type ProcessGroup, throwIfAnyAborted } from "../comm/process-group.ts";
 import { checkQuestions } from "../data/question.ts";
 import { ResponseLengths } from "../rollout/response-lengths.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
@@ -41,8 +41,6 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
   }
   if (algorithm.kl !== undefined && !learners.reference) wrong("learners.reference: kl needs one, got none");
   checkOffPolicy(algorithm, batch);
-  if ((batch.staleness ?? 0) > 0 && (learners.trainer.processGroup?.size ?? 1) > 1)
-    wrong("batch.staleness: expected 0 on several ranks");
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
@@ -100,6 +98,19 @@ async function evaluateFirst(
   if (!hook?.isFirst || (run?.resumedStep ?? 0) > 0) return;
   await throwIfAnyAborted(learners.trainer.processGroup, signal, "rl");
   await run?.logMetrics({ step: 0, ...(await hook.evaluate(0)) });
+}
+
+/** Rolls out a step after the other; of several ranks, all tell each other what came of a step before the next. */
+function rollingOut(options: RlOptions, processGroup: ProcessGroup | undefined) {
+  const lengths = new ResponseLengths();
+  const name = processGroup?.newName("rollouts") ?? "";
+  let after: Promise<unknown> = Promise.resolve();
+  return (step: number, signal: AbortSignal): Promise<StepRollouts> => {
+    const ranks = processGroup && { processGroup, name, lengths, after };
+    const rollouts = stepRollouts(step, { ...options, signal }, ranks);
+    after = rollouts.catch(() => undefined);
+    return rollouts;
+  };
 }
 
 /** What goes on from step to step. */
@@ -226,10 +237,11 @@ export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
     let klCoef = run?.resumedKlCoef;
     const guard = await openGuard(options, run);
     await evaluateFirst(options, run);
-    const lengths = new ResponseLengths();
+    const staleness = options.batch.staleness ?? 0;
+    await using beside = staleness > 0 ? await trainer.processGroup?.beside("rollouts") : undefined;
     await using rollouts = new RolloutPipeline<StepRollouts>(
-      { steps, staleness: options.batch.staleness ?? 0, signal },
-      (step, stop) => stepRollouts(step, { ...options, signal: stop }, lengths),
+      { steps, staleness, signal },
+      rollingOut(options, beside ?? trainer.processGroup),
     );
     const loop: Loop = { run, rollouts, versions: new StepVersions() };
     for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {

@@ -2,9 +2,10 @@
 import { shownValue } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/random.ts";
+import type { ProcessGroup } from "../comm/process-group.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
-import { ResponseLengths } from "../rollout/response-lengths.ts";
+import type { ResponseLengths } from "../rollout/response-lengths.ts";
 import { runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
 import type { Algorithm } from "./algorithm/algorithm.ts";
@@ -98,18 +99,29 @@ function isComparable({ advantage }: Algorithm, members: number, baseline: numbe
   return members !== 1 || standsAlone(advantage);
 }
 
+/** The ranks that roll out together. */
+export interface RolloutRanks {
+  readonly processGroup: ProcessGroup;
+  /** Of the run among all that the group ever does. */
+  readonly name: string;
+  /** What questions are expected to cost. */
+  readonly lengths: ResponseLengths;
+  /** The rollouts of the steps before, which the ranks tell each other first. */
+  readonly after: Promise<unknown>;
+}
+
 /** A step's rollouts by question, and those among them to learn from. */
 export type StepRollouts = Awaited<ReturnType<typeof stepRollouts>>;
 
 /** A step's rollouts, and those among them to learn from; of several ranks, what all of them have rolled out. */
-export function stepRollouts(step: number, options: RlOptions, lengths = new ResponseLengths()) {
+export function stepRollouts(step: number, options: RlOptions, ranks?: RolloutRanks) {
   const { task, batch, algorithm, seed = 0 } = options;
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
   const { dynamicSampling: rounds = 0 } = algorithm;
   const sample = async (asked: readonly number[], first: number) => {
-    const groups = await sampleGroups(step, asked, first, options, lengths);
-    for (const group of groups) lengths.add(group);
+    const groups = await sampleGroups(step, asked, first, options, ranks);
+    for (const group of groups) ranks?.lengths.add(group);
     return groups;
   };
   return sampleDynamically(items, sample, { rounds, count, seed, step });
@@ -121,9 +133,9 @@ async function sampleGroups(
   items: readonly number[],
   first: number,
   options: RlOptions,
-  lengths: ResponseLengths,
+  ranks: RolloutRanks | undefined,
 ): Promise<SampledRollout[][]> {
-  const { task, batch, algorithm, learners, seed = 0, signal } = options;
+  const { task, batch, algorithm, seed = 0, signal } = options;
   const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
   checkSamples(samples, algorithm);
   const asked = items.map((item) => task.questions[item]!);
@@ -132,11 +144,13 @@ async function sampleGroups(
     const run = { seed: mixSeed(seed, `step ${step}`, group), samples, signal: whileWanted };
     return sampleGroup(group, question, options, run);
   };
-  const { processGroup } = learners.trainer;
-  const sizes = asked.map((question) => lengths.of(question));
   const { results } = await runQuestions(asked, {
     ...{ ask, concurrency: asked.length, patience: 0, signal },
-    ranks: processGroup && { processGroup, sizes, what: `rollouts of step ${step + 1}` },
+    ranks: ranks && {
+      ...ranks,
+      sizes: asked.map((question) => ranks.lengths.of(question)),
+      what: `${ranks.name}, step ${step + 1}, groups from ${first}`,
+    },
   });
   return results.filter((group) => group !== undefined);
 }

@@ -1,6 +1,6 @@
 /**
  * One rank of a small training: `node training-rank.js WHAT [FOLDER] [OPTIONS]`, with torchrun's variables; without them,
- * one process. OPTIONS are JSON: those of the learners, and `steps`.
+ * one process. OPTIONS are JSON: those of the learners, `steps` and `staleness`.
  */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
@@ -12,11 +12,13 @@ import { runSft, type SftFormName } from "../run/sft-run.ts";
 const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;
 const [what = "", into, given = "{}"] = process.argv.slice(2);
 const folder = into === "" ? undefined : into;
-const { steps: numSteps, ...learner } = JSON.parse(given) as Pick<
-  LearnerOptions,
-  "zero" | "gradientShards"
-> & {
+const {
+  steps: numSteps,
+  staleness,
+  ...learner
+} = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards"> & {
   readonly steps?: number;
+  readonly staleness?: number;
 };
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
@@ -40,7 +42,8 @@ async function train(processGroup: ProcessGroup): Promise<void> {
   const onStep = (metrics: object): void => void tell(metrics);
   if (what === "ppo" || what === "grpo") {
     const algorithm = algorithms[what];
-    const run = { algorithm, steps: numSteps ?? 4, processGroup, learner, onStep, onEnd: tellWeights };
+    const steps = numSteps ?? 4;
+    const run = { algorithm, steps, staleness, processGroup, learner, onStep, onEnd: tellWeights };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }

@@ -88,6 +88,7 @@ export interface BanditOptions {
   readonly logTokens?: boolean;
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => unknown;
   readonly signal?: AbortSignal;
+  readonly staleness?: number | undefined;
   readonly processGroup?: ProcessGroup | undefined;
   readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
   /** Sees the weights that the run ends with. */
@@ -108,6 +109,7 @@ export async function runBandit({
   logTokens,
   onStep,
   signal,
+  staleness,
   processGroup,
   learner,
   onEnd,
@@ -126,7 +128,7 @@ export async function runBandit({
       reward: (trajectory) => rewardFactor(trainer.numSteps) * shareOfWanted(trajectory),
     },
     algorithm,
-    batch: { questions: 4, samples, maxTokens: 64, oldLogprobs },
+    batch: { questions: 4, samples, maxTokens: 64, oldLogprobs, staleness: staleness ?? 0 },
     steps,
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,
