@@ -71,7 +71,7 @@ test("what is told of PPO's, GSPO's and corrected losses on a card is what the C
   const told = async (device: "cpu" | "emulated", options: LossOptions) => {
     await using model = await modelOn(device, shapes["biases and a tied head"]!);
     await using trainer = await Trainer.open(model);
-    return trainer.accumulate(rows, options);
+    return await trainer.accumulate(rows, options);
   };
   for (const options of Object.values(losses)) {
     const [card, cpu] = [await told("emulated", options), await told("cpu", options)];
