@@ -26,7 +26,7 @@ test("a codec that encodes the policy's words anew is noticed", async () => {
   };
   const rollout: LintRollout = async (parts, question, options) => {
     const [trajectory] = await searchAgent(parts).rollouts(question, options);
-    const anew = (segment: Segment): Segment => {
+    const anew = ({ versionRuns: _, ...segment }: Segment): Segment => {
       const tokens = spell(segment.text);
       return { ...segment, tokens, logprobs: new Float32Array(tokens.length) };
     };
