@@ -187,21 +187,18 @@ export class ProcessGroup {
   }
 
   /**
-   * Tells the others that this rank's work ends with an error, and learns whether theirs does so at the same place.
+   * Ends this rank's work with an error: others that end at the same place keep their group, those that went on end with it.
    *
    * @param error - why
-   * @returns false when others went on, which now end with this error, or are gone
    * @internal
    */
-  async endWith(error: unknown): Promise<boolean> {
+  async endWith(error: unknown): Promise<void> {
     const { failure } = await settled(Promise.reject(error));
     try {
       const messages = await this.handle.exchange(serialize({ what: ending, failure }), ending);
-      if (messages.every((message) => (deserialize(message) as Settled<unknown>).what === ending))
-        return true;
+      if (messages.every((message) => (deserialize(message) as Settled<unknown>).what === ending)) return;
     } catch {}
     this.fail(error);
-    return false;
   }
 
   /**

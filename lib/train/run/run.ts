@@ -127,7 +127,7 @@ export class Run {
   }
 
   /**
-   * Opens a run's folder for this process alone; when it holds a checkpoint, weights, optimiser and logs are set back to
+   * Opens a run's folder for this process, or these ranks, alone; when it holds a checkpoint, weights, optimiser and logs are set back to
    * it.
    *
    * @param options - where
@@ -322,6 +322,8 @@ export async function withRun<Result>(
   subject: RunSubject,
   loop: (run: Run | undefined) => Promise<Result>,
 ): Promise<Result> {
+  const { kind, seed, steps, settings } = subject;
+  await subject.trainer.processGroup?.agree({ kind, seed, steps, ...settings });
   const run = options && (await Run.open(options, subject));
   try {
     const result = await loop(run);
