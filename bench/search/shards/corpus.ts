@@ -1,29 +1,9 @@
 /** A corpus of any size from a seed: passages of some 40 words drawn by Zipf's law, one in eight said twice. */
 import { writeFileAtomic } from "../../../lib/base/files/files.ts";
 import type { Passage } from "../../../lib/corpus/passage.ts";
+import { randomOf, wordOf } from "../../corpus/made-up-words.ts";
 
 const vocabularySize = 200_000;
-
-/** xorshift32: enough for made-up words. */
-function randomOf(seed: number): () => number {
-  let state = (seed * 2654435761 + 88172645) >>> 0 || 1;
-  return () => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return (state >>> 0) / 2 ** 32;
-  };
-}
-
-/** The n-th word: consonant and vowel in turn, the frequent ones short. */
-function wordOf(n: number): string {
-  let word = "";
-  for (let rest = n + 1; rest > 0; rest = Math.floor(rest / 100)) {
-    const syllable = rest % 100;
-    word += "bcdfghjklmnprstvwxyz".charAt(Math.floor(syllable / 5)) + "aeiou".charAt(syllable % 5);
-  }
-  return word;
-}
 
 /** Passages in their order; a passage that is said twice is said far apart, in other shards. */
 export function* generatedPassages(count: number, seed = 7): Generator<Passage> {
