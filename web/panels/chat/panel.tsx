@@ -99,16 +99,18 @@ interface ModelChoiceProps {
 
 function ModelChoice({ models, model, onChange }: ModelChoiceProps): JSX.Element {
   return (
-    <label class="crumb-choice">
-      <span class="sr-only">Model</span>
-      <select class="select" value={model} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        {models.map((id) => (
-          <option key={id} value={id}>
-            {id}
-          </option>
-        ))}
-      </select>
-    </label>
+    <select
+      aria-label="Model"
+      class="select crumb-choice"
+      value={model}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    >
+      {models.map((id) => (
+        <option key={id} value={id}>
+          {id}
+        </option>
+      ))}
+    </select>
   );
 }
 

@@ -64,21 +64,19 @@ function RunChoice({
   if (runs.length === 0) return null;
   const isListed = runs.some(({ id }) => id === run);
   return (
-    <label class="crumb-choice">
-      <span class="sr-only">Run</span>
-      <select
-        class="select"
-        value={run}
-        onChange={({ currentTarget }) => go({ panel: "trajectories", path: [currentTarget.value] })}
-      >
-        {isListed || run === undefined ? null : <option value={run}>{run}</option>}
-        {runs.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <select
+      aria-label="Run"
+      class="select crumb-choice"
+      value={run}
+      onChange={({ currentTarget }) => go({ panel: "trajectories", path: [currentTarget.value] })}
+    >
+      {isListed || run === undefined ? null : <option value={run}>{run}</option>}
+      {runs.map(({ id, name }) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
   );
 }
 
