@@ -1,20 +1,34 @@
 /** Trainings of several ranks, and how their numbers are compared. */
 import assert from "node:assert/strict";
-import { runRanks } from "../../comm/ranks.ts";
+import type { Machines } from "../../comm/links.ts";
+import { type RankOptions, runRanks } from "../../comm/ranks.ts";
 
 /** What a rank says of a step, or of a weight at the end. */
 export type Line = Readonly<Record<string, unknown>>;
 
 /** Runs `training-rank.ts` as so many ranks, none of which may fail. */
-export const runTraining = async (size: number, ...args: string[]): Promise<Line[][]> => {
-  const ranks = await runRanks("./training-rank.js", import.meta.url, { size, args });
+export const runTraining = (size: number, ...args: string[]): Promise<Line[][]> => runWell({ size, args });
+
+/** Runs it with a rank on each of the machines. */
+export const runTrainingOver = (machines: Machines, ...args: string[]): Promise<Line[][]> =>
+  runWell({ ...placesOn(machines), args });
+
+/** A rank on each of the machines. */
+export const placesOn = (machines: Machines) => ({
+  size: machines.names.length,
+  namespaces: machines.names,
+  address: machines.addressOf(0),
+});
+
+async function runWell(options: RankOptions): Promise<Line[][]> {
+  const ranks = await runRanks("./training-rank.js", import.meta.url, options);
   assert.deepEqual(
     ranks.map(({ code, stderr }) => [code, stderr]),
-    Array(size).fill([0, ""]),
+    Array(options.size).fill([0, ""]),
     JSON.stringify(ranks.map(({ lines }) => lines.at(-1))),
   );
   return ranks.map(({ lines }) => lines as Line[]);
-};
+}
 
 /** What depends on the clock, or counts rows on one side of a bound, where the last bit decides. */
 const unsteady = /^(seconds|process|name)|clip_fraction$/;

@@ -9,7 +9,7 @@ import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { runBandit } from "../run/rl-run.ts";
 import { runSft, type SftFormName } from "../run/sft-run.ts";
 
-const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;
+const { RANK = "0", WORLD_SIZE = "1", MASTER_ADDR = "127.0.0.1", MASTER_PORT = "1" } = process.env;
 const [what = "", into, given = "{}"] = process.argv.slice(2);
 const folder = into === "" ? undefined : into;
 const {
@@ -55,8 +55,13 @@ async function train(processGroup: ProcessGroup): Promise<void> {
   await runSft(folder, onStep, { form, steps: numSteps ?? 6, processGroup, learner, onEnd: tellWeights });
 }
 
-const place = { rank: Number(RANK), size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 4000 };
-const processGroup = await ProcessGroup.open(place);
+const processGroup = await ProcessGroup.open({
+  rank: Number(RANK),
+  size: Number(WORLD_SIZE),
+  address: MASTER_ADDR,
+  port: Number(MASTER_PORT),
+  patienceMs: 4000,
+});
 try {
   await train(processGroup);
   await processGroup.close();
