@@ -17,7 +17,7 @@ import type { Schedule } from "./algorithm/schedule.ts";
 import { type CollapseOptions, collapseKind } from "./collapse.ts";
 import type { Critic } from "./learner/critic.ts";
 import type { Trainer } from "./learner/trainer.ts";
-import { type RunOptions, runKind } from "./run/run.ts";
+import { type RunOptions, runKind } from "./run/run-options.ts";
 
 /** What learns, and what it must stay close to. */
 export interface Learners {

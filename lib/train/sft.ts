@@ -18,7 +18,8 @@ import type { TrainSequence } from "./batch/packing.ts";
 import { normaliseWeights } from "./batch/sequence.ts";
 import type { Trainer } from "./learner/trainer.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
-import { type RunOptions, runKind, withRun } from "./run/run.ts";
+import { withRun } from "./run/run.ts";
+import { type RunOptions, runKind } from "./run/run-options.ts";
 
 /** The batch of each step; the same step must always give the same batch, or a resumed run differs. */
 export type SftBatch = (step: number) => readonly TrainSequence[] | Promise<readonly TrainSequence[]>;

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
 import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
-import type { RunOptions } from "../../../lib/train/run/run.ts";
+import type { RunOptions } from "../../../lib/train/run/run-options.ts";
 import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
 

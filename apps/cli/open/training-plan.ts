@@ -14,7 +14,7 @@ import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/bas
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
-import type { BestOptions } from "../../../lib/train/run/run.ts";
+import type { BestOptions } from "../../../lib/train/run/run-options.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
