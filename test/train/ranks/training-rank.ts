@@ -1,6 +1,6 @@
 /**
  * One rank of a small training: `node training-rank.js WHAT [FOLDER] [OPTIONS]`, with torchrun's variables; without them,
- * one process. OPTIONS are JSON: those of the learners, `steps` and `staleness`.
+ * one process. OPTIONS are JSON: those of the learners, `steps`, `staleness` and what is planted.
  */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
@@ -8,6 +8,7 @@ import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { runBandit } from "../run/rl-run.ts";
 import { runSft, type SftFormName } from "../run/sft-run.ts";
+import { type PlantedFault, plantFault } from "./planted-fault.ts";
 
 const { RANK = "0", WORLD_SIZE = "1", MASTER_ADDR = "127.0.0.1", MASTER_PORT = "1" } = process.env;
 const [what = "", into, given = "{}"] = process.argv.slice(2);
@@ -15,11 +16,14 @@ const folder = into === "" ? undefined : into;
 const {
   steps: numSteps,
   staleness,
+  fault,
   ...learner
 } = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards"> & {
   readonly steps?: number;
   readonly staleness?: number;
+  readonly fault?: PlantedFault;
 };
+if (fault !== undefined) plantFault(fault, Number(RANK));
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
 const probed = [
