@@ -19,6 +19,7 @@ import { groupMetrics, isOfPool, rolloutMetrics, workerMetrics } from "./rl-metr
 import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
 import { type Run, withRun } from "./run/run.ts";
+import type { RunSubject } from "./run/run-state.ts";
 import type { Settings } from "./run/settings.ts";
 import {
   checkSamples,
@@ -170,6 +171,13 @@ function settingsOf({ task: { questions }, algorithm, batch }: RlOptions): Setti
   return { questions: digestOf(JSON.stringify(questions)), algorithm, batch: sizes };
 }
 
+function subjectOf(options: RlOptions): RunSubject {
+  const { learners, learningRate, steps, seed = 0 } = options;
+  const { trainer, critic } = learners;
+  const learningRates = { ...learningRate, critic: learningRate.critic ?? learningRate.policy };
+  return { kind: "rl", seed, steps, settings: settingsOf(options), learningRates, trainer, critic };
+}
+
 /** The guard of a run, which knows what the steps before a resume were like; none where nothing is to be done. */
 async function openGuard({ collapse }: RlOptions, run: Run | undefined): Promise<CollapseGuard | undefined> {
   if (collapse?.action === "ignore") return undefined;
@@ -228,10 +236,9 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
 export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   checkOptions("rl", options, rlKinds, rlRequired);
   check(options);
-  const { learners, steps, seed = 0, signal } = options;
-  const { trainer, critic } = learners;
-  const subject = { kind: "rl" as const, seed, steps, settings: settingsOf(options), trainer, critic };
-  return withRun(options.run, subject, async (run) => {
+  const { steps, signal } = options;
+  const { trainer } = options.learners;
+  return withRun(options.run, subjectOf(options), async (run) => {
     let last: RlMetrics | undefined;
     let hasEnded = run?.hasEnded ?? false;
     let klCoef = run?.resumedKlCoef;

@@ -132,7 +132,8 @@ function digestOfSequences(sequences: readonly TrainSequence[], order: object): 
 export async function sft(options: SftOptions): Promise<SftMetrics | undefined> {
   checkOptions("sft", options, optionKinds, ["trainer", "batch", "steps", "learningRate"]);
   const { trainer, steps, seed = 0, data, signal } = options;
-  const subject = { kind: "sft" as const, seed, steps, settings: { data }, trainer };
+  const learningRates = { policy: options.learningRate };
+  const subject = { kind: "sft" as const, seed, steps, settings: { data }, learningRates, trainer };
   return withRun(options.run, subject, async (run) => {
     let last: SftMetrics | undefined;
     for (let step = run?.resumedStep ?? 0; step < steps; step += 1) {

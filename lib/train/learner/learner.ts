@@ -142,6 +142,8 @@ export abstract class Learner {
   #numSteps = 0;
   /** Whether each rank has a part of the optimiser's state. @internal */
   readonly sharesState: boolean;
+  /** What all ranks must have been given alike. @internal */
+  readonly alike: Readonly<Record<string, unknown>>;
   readonly #sizes: ModelSizes;
   readonly #activationBytes: number;
 
@@ -151,6 +153,8 @@ export abstract class Learner {
     const { model } = policyParts(policy, "learner");
     this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
     this.#activationBytes = activationBudget(policy, model, options);
+    const { stateFolder: _, ...optimizer } = adamW(options);
+    this.alike = { ...this.#sizes, numParameters: policy.numParameters, optimizer };
     this.processGroup = options.processGroup;
     const { processGroup, zero = 0, gradientShards } = options;
     const numRanks = processGroup?.size ?? 1;

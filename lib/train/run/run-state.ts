@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { readWeights } from "../../model/read-weights.ts";
+import type { Schedule } from "../algorithm/schedule.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
 import type { Checkpoint } from "./checkpoint.ts";
@@ -19,6 +20,8 @@ export interface RunSubject {
   readonly steps: number;
   /** What else the loop knows to decide the outcome. */
   readonly settings?: Settings | undefined;
+  /** Of each learner by its name; ranks must have the same. */
+  readonly learningRates: Readonly<Record<string, Schedule>>;
   readonly trainer: Trainer;
   readonly critic?: Critic | undefined;
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Adapter } from "../../model/adapter.ts";
+import { checkAlike } from "./alike.ts";
 import {
   type Checkpoint,
   latestCheckpoint,
@@ -264,15 +265,14 @@ export class Run {
  * @param subject - what is trained
  * @param loop - gets the open run
  * @returns what the loop returns
- * @throws as {@link Run.open}; what the loop throws
+ * @throws as {@link Run.open}; ERR_ARGUMENT on all ranks where they were given different things; what the loop throws
  */
 export async function withRun<Result>(
   options: RunOptions | undefined,
   subject: RunSubject,
   loop: (run: Run | undefined) => Promise<Result>,
 ): Promise<Result> {
-  const { kind, seed, steps, settings } = subject;
-  await subject.trainer.processGroup?.agree({ kind, seed, steps, ...settings });
+  await checkAlike(subject, options?.settings);
   const run = options && (await Run.open(options, subject));
   try {
     const result = await loop(run);

@@ -4,11 +4,17 @@ import { SeekError } from "../../base/errors.ts";
 /** Anything JSON can say, by names that a user knows. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** Single values by their path, `batch.questions`, as JSON writes them. */
-function valuesByPath(value: unknown, path = ""): [string, string][] {
-  if (value === null || typeof value !== "object") return [[path, JSON.stringify(value)]];
+/** Single values by their path, `batch.questions`. */
+export function valuesByPath(value: unknown, path = ""): [string, unknown][] {
+  if (value === null || typeof value !== "object") return [[path, value]];
   const below = (key: string): string => (path === "" ? key : `${path}.${key}`);
   return Object.entries(value).flatMap(([key, one]) => valuesByPath(one, below(key)));
+}
+
+/** As JSON writes them: what it leaves out, as `undefined`, is no difference. */
+function writtenByPath(settings: Settings): Map<string, string> {
+  const values = valuesByPath(JSON.parse(JSON.stringify(settings)));
+  return new Map(values.map(([path, value]) => [path, JSON.stringify(value)]));
 }
 
 /**
@@ -20,9 +26,7 @@ function valuesByPath(value: unknown, path = ""): [string, string][] {
  * @throws ERR_STATE naming each option that differs, with both values
  */
 export function checkSettings(where: string, begun: Settings, asked: Settings): void {
-  // What JSON leaves out, as `undefined`, is no difference.
-  const now = new Map(valuesByPath(JSON.parse(JSON.stringify(asked))));
-  const before = new Map(valuesByPath(begun));
+  const [before, now] = [writtenByPath(begun), writtenByPath(asked)];
   const names = [...new Set([...before.keys(), ...now.keys()])];
   const other = names.filter((name) => before.get(name) !== now.get(name));
   if (other.length === 0) return;

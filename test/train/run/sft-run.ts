@@ -8,6 +8,7 @@ import type { Policy } from "../../../lib/model/policy.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import type { Settings } from "../../../lib/train/run/settings.ts";
 import { epochs, type SftMetrics, sft } from "../../../lib/train/sft.ts";
 import { filled, tinySequence, tinyShape } from "../tiny.ts";
 
@@ -34,7 +35,13 @@ interface SftRun {
   readonly form?: SftFormName;
   readonly steps?: number;
   readonly processGroup?: ProcessGroup | undefined;
-  readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
+  readonly learner?: Omit<LearnerOptions, "processGroup">;
+  /** The highest learning rate. @default 3e-3 */
+  readonly peak?: number;
+  /** Of the order of batches. @default 3 */
+  readonly seed?: number;
+  /** What a program adds to what decides the outcome. */
+  readonly settings?: Settings;
   /** Sees what the run ends with. */
   readonly onEnd?: (policy: Policy) => Promise<void>;
 }
@@ -43,8 +50,9 @@ interface SftRun {
 export async function runSft(
   folder: string | undefined,
   onStep: (metrics: SftMetrics) => void,
-  { form = "weights", steps = sftRunSteps, processGroup, learner, onEnd }: SftRun = {},
+  { form = "weights", steps = sftRunSteps, peak = 3e-3, seed = 3, ...given }: SftRun = {},
 ): Promise<void> {
+  const { processGroup, learner, settings, onEnd } = given;
   await native().setNumThreads(1);
   const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
   await using model = await Model.create(tinyShape, {
@@ -61,12 +69,12 @@ export async function runSft(
   });
   await sft({
     trainer,
-    ...epochs(sequences, { batchSize: 8, epochs: (sftRunSteps * 8) / 30, seed: 3 }),
+    ...epochs(sequences, { batchSize: 8, epochs: (sftRunSteps * 8) / 30, seed }),
     steps,
-    learningRate: schedule({ peak: 3e-3, warmupSteps: 5, decay: "cosine", steps: sftRunSteps }),
-    seed: 3,
+    learningRate: schedule({ peak, warmupSteps: 5, decay: "cosine", steps: sftRunSteps }),
+    seed,
     maxTokens: 40,
-    run: folder === undefined ? undefined : { folder, checkpointEvery: 6 },
+    run: folder === undefined ? undefined : { folder, checkpointEvery: 6, settings },
     onStep,
   });
   await trainer.gatherWeights();
