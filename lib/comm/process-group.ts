@@ -84,11 +84,14 @@ export class ProcessGroup {
   /** What Trainer and Critic take; nothing else should. @internal */
   readonly handle: NativeProcessGroup;
   readonly #options: ProcessGroupOptions;
+  /** What the ranks are called in errors: their numbers in the whole job. */
+  readonly #numbers: readonly number[];
   #isClosed = false;
   #numNames = 0;
 
-  private constructor(handle: NativeProcessGroup, options: ProcessGroupOptions) {
+  private constructor(handle: NativeProcessGroup, options: ProcessGroupOptions, numbers: readonly number[]) {
     this.handle = handle;
+    this.#numbers = numbers;
     this.#options = options;
     this.rank = options.rank;
     this.size = options.size;
@@ -104,14 +107,22 @@ export class ProcessGroup {
    */
   static async open(options: ProcessGroupOptions): Promise<ProcessGroup> {
     checkOptions("processGroup", options, optionKinds, ["rank", "size", "port"]);
-    const { rank, size, port, address = "127.0.0.1", isServed = false, job = "0" } = options;
-    const { arrivalMs = 300_000, patienceMs = 15_000 } = options;
+    const { rank, size } = options;
     if (rank >= size)
       throw new SeekError("ERR_RANGE", `rank: expected less than the size, ${size}, got ${rank}`);
+    return ProcessGroup.#meet(
+      options,
+      Array.from({ length: size }, (_, number) => number),
+    );
+  }
+
+  static async #meet(options: ProcessGroupOptions, numbers: readonly number[]): Promise<ProcessGroup> {
+    const { rank, size, port, address = "127.0.0.1", isServed = false, job = "0" } = options;
+    const { arrivalMs = 300_000, patienceMs = 15_000 } = options;
     const handle = new (native().ProcessGroupHandle)();
-    const servesStore = rank === 0 && !isServed;
-    await handle.open({ rank, size, address, port, servesStore, job, arrivalMs, patienceMs });
-    return new ProcessGroup(handle, options);
+    const place = { rank, size, address, port, servesStore: rank === 0 && !isServed, job };
+    await handle.open({ ...place, arrivalMs, patienceMs, numbers: Int32Array.from(numbers) });
+    return new ProcessGroup(handle, options, numbers);
   }
 
   /**
@@ -123,7 +134,24 @@ export class ProcessGroup {
    */
   beside(name: string): Promise<ProcessGroup> {
     const job = `${this.#options.job ?? "0"}/${this.newName(name)}`;
-    return ProcessGroup.open({ ...this.#options, job, isServed: true });
+    return ProcessGroup.#meet({ ...this.#options, job, isServed: true }, this.#numbers);
+  }
+
+  /**
+   * Some of the ranks as a group of their own, numbered from 0 in the order given; its errors name them by their numbers here. All
+   * ranks call it.
+   *
+   * @param name - of what they do, the same on all ranks
+   * @param ranks - which ones, the same on all ranks
+   * @returns a group to be closed before this one; undefined on a rank that is none of them
+   * @throws ERR_REMOTE naming a rank that is gone
+   */
+  async among(name: string, ranks: readonly number[]): Promise<ProcessGroup | undefined> {
+    const job = `${this.#options.job ?? "0"}/${this.newName(name)}`;
+    const rank = ranks.indexOf(this.rank);
+    if (rank < 0) return undefined;
+    const numbers = ranks.map((one) => this.#numbers[one]!);
+    return ProcessGroup.#meet({ ...this.#options, rank, size: ranks.length, job, isServed: true }, numbers);
   }
 
   /**
@@ -144,8 +172,8 @@ export class ProcessGroup {
     return messages.map((message, rank) => {
       const other = deserialize(message) as Settled<Value>;
       if (other.failure !== undefined)
-        throw new SeekError(other.failure.code, `rank ${rank}: ${other.failure.message}`);
-      if (other.what !== what) throw strayed(what, rank, other.what);
+        throw new SeekError(other.failure.code, `rank ${this.#numbers[rank]}: ${other.failure.message}`);
+      if (other.what !== what) throw strayed(what, this.#numbers[rank]!, other.what);
       return other.value as Value;
     });
   }
@@ -162,6 +190,21 @@ export class ProcessGroup {
   async broadcast<Value>(what: string, value: Value, root = 0): Promise<Value> {
     const own = this.rank === root ? serialize(value) : new Uint8Array(0);
     return deserialize(await this.handle.broadcast(own, root, what)) as Value;
+  }
+
+  /**
+   * Tells one rank a value of each, and the others nothing.
+   *
+   * @param what - is told, for errors
+   * @param value - this rank's: anything that `structuredClone` takes
+   * @param root - who is told, `@default` 0
+   * @returns on the root one value of each rank, in their order; undefined elsewhere
+   * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
+   */
+  async gather<Value>(what: string, value: Value, root = 0): Promise<Value[] | undefined> {
+    const messages = await this.handle.gather(serialize(value), root, what);
+    if (this.rank !== root) return undefined;
+    return messages.map((message) => deserialize(message) as Value);
   }
 
   /**
@@ -223,7 +266,7 @@ export class ProcessGroup {
       const names = [...new Set([...Object.keys(first!), ...Object.keys(other)])];
       const name = names.find((each) => first![each] !== other[each]);
       if (name === undefined) continue;
-      const what = `${name}: expected the same on all ranks, got ${first![name]} on rank 0 and ${other[name]} on rank ${i + 1}`;
+      const what = `${name}: expected the same on all ranks, got ${first![name]} on rank ${this.#numbers[0]} and ${other[name]} on rank ${this.#numbers[i + 1]}`;
       throw new SeekError("ERR_ARGUMENT", what);
     }
   }

@@ -84,7 +84,7 @@ std::string rank_in(const std::string& message, c10d::Store& store, const Place&
     if (rank == place.rank || !store.check({ends_key(rank)})) continue;
     std::istringstream ends(store.get_to_str(ends_key(rank)));
     for (std::string end; std::getline(ends, end);) {
-      if (names(message, end)) return "rank " + std::to_string(rank);
+      if (names(message, end)) return place.name_of(rank);
     }
   }
   return "";

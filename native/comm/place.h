@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 namespace seekrl::comm {
 
@@ -14,6 +15,12 @@ struct Place {
   std::string job;                        // of keys in the store: a restarted job must not meet the one before
   std::chrono::milliseconds arrival{0};   // how long all have to come
   std::chrono::milliseconds patience{0};  // how long one may be silent before it counts as dead
+  std::vector<int> numbers = {};          // of the ranks in the job of which they are some; empty where they are all
+
+  // What people know a rank by.
+  std::string name_of(int number) const {
+    return "rank " + std::to_string(numbers.empty() ? number : numbers[static_cast<size_t>(number)]);
+  }
 };
 
 }  // namespace seekrl::comm

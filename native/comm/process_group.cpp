@@ -135,12 +135,11 @@ ProcessGroup::ProcessGroup(const Place& place, const std::atomic<bool>& is_cance
   std::future<void> connected = connecting.get_future();
   std::thread(std::move(connecting)).detach();
   const auto fail_to_connect = [&](const std::string& why) {
-    fail(ErrorCode::kRemote, "rank ", place.rank, ": connecting the ranks: ", why);
+    fail(ErrorCode::kRemote, place.name_of(place.rank), ": connecting the ranks: ", why);
   };
   while (connected.wait_for(kLook) != std::future_status::ready) {
     if (const auto failure = parts->watch->failure()) fail_to_connect(*failure);
-    if (is_cancelled)
-      parts->watch->cancel("rank " + std::to_string(place.rank) + " has left before all were connected");
+    if (is_cancelled) parts->watch->cancel(place.name_of(place.rank) + " has left before all were connected");
   }
   try {
     connected.get();
@@ -237,14 +236,14 @@ void ProcessGroup::swap(const at::Tensor& tensor, const at::Tensor& other, int p
 }
 
 void ProcessGroup::report(const std::string& message) {
-  if (parts_ != nullptr) parts_->watch->report("rank " + std::to_string(place_.rank) + ": " + message);
+  if (parts_ != nullptr) parts_->watch->report(place_.name_of(place_.rank) + ": " + message);
 }
 
 std::string ProcessGroup::failure() const { return parts_ == nullptr ? "" : parts_->watch->failure().value_or(""); }
 
 void ProcessGroup::cancel() {
   if (parts_ == nullptr || has_left_) return;
-  parts_->watch->cancel("rank " + std::to_string(place_.rank) + " has closed its group before the others");
+  parts_->watch->cancel(place_.name_of(place_.rank) + " has closed its group before the others");
 }
 
 // Whether all ranks have come so far; not, where one has failed.

@@ -70,6 +70,8 @@ class ProcessGroup {
   // Of each rank one message, in their order. Blocks; on a thread of the caller's.
   std::vector<Message> exchange(const Message& own, const char* what);
   Message broadcast(const Message& message, int root, const char* what);
+  // As `exchange` for the root, which alone gets the messages of the others; they get an empty one of each.
+  std::vector<Message> gather(const Message& own, int root, const char* what);
 
   // Adds one to a counter that all ranks share. Returns what it was before.
   int64_t count(const std::string& name);
@@ -96,6 +98,7 @@ class ProcessGroup {
   Pending begun_on_card(const at::Tensor& tensor, const char* what, Call call) const;
   void swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const;
   bool await_all_at(const char* point);
+  std::vector<int64_t> lengths_of(const Message& own, const char* what) const;
 
   Place place_;
   std::shared_ptr<Parts> parts_;                     // null where one process is all there is

@@ -28,13 +28,13 @@ constexpr milliseconds kTry{2000}, kLeast{100};
 
 std::string arrival_key(int rank) { return "arrived/" + std::to_string(rank); }
 
-std::string missing_ranks(c10d::Store& store, int size) {
+std::string missing_ranks(c10d::Store& store, const Place& place) {
   std::string names;
   int num_named = 0;
-  for (int rank = 0; rank < size; ++rank) {
+  for (int rank = 0; rank < place.size; ++rank) {
     if (store.check({arrival_key(rank)})) continue;
     if (++num_named > 8) return names + " ...";
-    names += (names.empty() ? "" : ", ") + std::to_string(rank);
+    names += (names.empty() ? "" : ", ") + place.name_of(rank).substr(5);
   }
   return names;
 }
@@ -43,14 +43,14 @@ void await_all(c10d::Store& store, const Place& place, steady_clock::time_point 
                const std::atomic<bool>& is_cancelled) {
   const int64_t times = store.add(arrival_key(place.rank), 1);
   require(
-      times == 1, ErrorCode::kArgument, "rank ", place.rank,
+      times == 1, ErrorCode::kArgument, place.name_of(place.rank),
       ": expected one process of each rank, got another of this one. Remedy: a job of another name, or another port");
   const bool is_last = store.add("arrivals", 1) == place.size;
   if (is_last) store.set("complete", "yes");
   while (!store.check({"complete"})) {
     require(!is_cancelled, ErrorCode::kAborted, "process group: closed before all ranks had come");
     require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
-            static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place.size),
+            static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place),
             ". Remedy: start as many processes as the size says, and see their logs");
     std::this_thread::sleep_for(milliseconds(20));
   }
@@ -70,7 +70,7 @@ StorePointer open_store(const Place& place, milliseconds patience) {
     store->setTimeout(place.arrival);
     return c10::make_intrusive<c10d::PrefixStore>("seekrl/" + place.job, std::move(store));
   } catch (const c10::Error& error) {
-    fail(ErrorCode::kRemote, "rank ", place.rank, ": the job's store at ", place.address, ":", place.port,
+    fail(ErrorCode::kRemote, place.name_of(place.rank), ": the job's store at ", place.address, ":", place.port,
          place.serves_store ? " cannot be served: " : " cannot be reached: ", error.what_without_backtrace(),
          ". Remedy: the address and port of rank 0's machine, free and open to the others");
   }

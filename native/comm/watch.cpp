@@ -76,7 +76,7 @@ void Watch::State::look_at(int rank) {
   if (beat != last.beat) last = {beat, now};
   if (beat < 0 || now - last.at < place.patience) return;
   std::ostringstream message;
-  message << "rank " << rank << " has not been heard of for " << place.patience.count() / 1000 << " s";
+  message << place.name_of(rank) << " has not been heard of for " << place.patience.count() / 1000 << " s";
   store->compareSet(kFailed, "", message.str());
 }
 

@@ -110,6 +110,8 @@ class Decoder {
   // Moves by one with each change of the weights; the engine's caches are dropped with it. From any thread.
   int64_t weights_version() const { return weights_version_; }
   void weights_changed() { ++weights_version_; }
+  // To those of another process, whose version it was.
+  void weights_changed_to(int64_t version) { weights_version_ = version; }
 
  private:
   struct Layer {

@@ -26,7 +26,11 @@ struct Policy {
   // What training changes: the adapter's numbers alone where there is one.
   const std::vector<Parameter>& parameters() const { return adapter ? adapter->parameters() : trainable(*decoder); }
   AdapterRows rows() const { return AdapterRows(adapter); }
+  int64_t version() const { return adapter ? adapter->version() : decoder->weights_version(); }
   void changed() const { adapter ? adapter->changed() : decoder->weights_changed(); }
+  void changed_to(int64_t version) const {
+    adapter ? adapter->changed_to(version) : decoder->weights_changed_to(version);
+  }
 };
 
 }  // namespace seekrl::model

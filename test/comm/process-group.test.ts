@@ -63,6 +63,24 @@ test("a killed rank ends the others with an error that names it and what they wa
   }
 });
 
+test("some of the ranks are a group of their own, whose errors name them as the job does", async () => {
+  const ranks = await runRanks("./talking-rank.js", import.meta.url, {
+    ...{ size: 3, args: ["some"] },
+    onLine: (rank, line, children) => {
+      if (rank === 2 && line === "not told") children[2]!.kill("SIGKILL");
+    },
+  });
+  const message = "a sum: rank 2 has not been heard of for 3 s";
+  assert.deepEqual(
+    ranks.map(({ lines }) => lines),
+    [
+      ["not among them", "not told"],
+      [[2, 1], ["of 0", "of 1", "of 2"], { code: "ERR_REMOTE", message }],
+      [[2, 1], "not told"],
+    ],
+  );
+});
+
 test("a rank that ends without closing its group ends the others with an error that names it", async () => {
   const ranks = await talk(3, "silence");
   const message = "a sum: rank 1 has not been heard of for 3 s";

@@ -25,6 +25,19 @@ async function talk(group: ProcessGroup): Promise<void> {
       if (rank === 0) await new Promise((done) => setTimeout(done, 200));
     }
   }
+  if (what === "some") {
+    const some = await group.among("some", [2, 1]);
+    tell((await some?.allGather("numbers", rank)) ?? "not among them");
+    tell((await group.gather("words", `of ${rank}`, 1)) ?? "not told");
+    if (some === undefined) return;
+    // The rank that is to be killed never comes.
+    if (rank === 2) await new Promise((done) => setTimeout(done, 60_000));
+    try {
+      await some.allGather("a sum", rank);
+    } finally {
+      await some.close();
+    }
+  }
   if (what === "load") {
     const parts = await group.allGather("a load", new Uint8Array(2 ** 20));
     tell(parts.reduce((sum, part) => sum + part.length, 0));

@@ -10,6 +10,8 @@ export interface NativePlace {
   readonly job: string;
   readonly arrivalMs: number;
   readonly patienceMs: number;
+  /** Of the ranks in the job of which they are some, for errors; empty where they are all. */
+  readonly numbers: Int32Array;
 }
 
 /** A process group; every call but `report` waits for other ranks on a thread of its own. */
@@ -18,6 +20,8 @@ export interface NativeProcessGroup {
   /** One message of each rank, in their order. */
   exchange(message: Uint8Array, what: string): Promise<Uint8Array[]>;
   broadcast(message: Uint8Array, root: number, what: string): Promise<Uint8Array>;
+  /** One message of each rank on the root; elsewhere those of others are empty. */
+  gather(message: Uint8Array, root: number, what: string): Promise<Uint8Array[]>;
   /** What the counter was before. */
   count(name: string): Promise<number>;
   /** Tells the others why this rank cannot go on. */

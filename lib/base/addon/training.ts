@@ -143,6 +143,13 @@ export interface NativeTraining {
   readonly CriticHandle: new () => NativeCritic;
   /** Replaces a model's weights in place. */
   readWeights(model: NativeModel, tensors: readonly NativeStoredTensor[]): Promise<void>;
+  /** Gives all ranks what the root's policy is trained to be, and its version. */
+  broadcastWeights(
+    model: NativeModel,
+    adapter: NativeAdapter | undefined,
+    processGroup: NativeProcessGroup,
+    root: number,
+  ): Promise<void>;
   /** Bytes that kernels work in beside a micro-batch's tensors, at most (native/train/scratch_bytes.h). */
   trainingScratch(
     device: string,

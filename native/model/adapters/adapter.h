@@ -57,6 +57,7 @@ class Adapter {
   // Moves by one with each change of the numbers. From any thread.
   int64_t version() const { return version_; }
   void changed() { ++version_; }
+  void changed_to(int64_t version) { version_ = version; }
 
   // Another one for each adapter of the process.
   int64_t id() const { return id_; }

@@ -50,6 +50,8 @@ comm::Place to_place(const Napi::Value& value) {
   place.job = text_of(object, "job");
   place.arrival = std::chrono::milliseconds(integer_of(object, "arrivalMs"));
   place.patience = std::chrono::milliseconds(integer_of(object, "patienceMs"));
+  for (const int64_t number : to_ids(object.Get("numbers"), "numbers"))
+    place.numbers.push_back(static_cast<int>(number));
   return place;
 }
 
@@ -62,6 +64,12 @@ Napi::Value to_js(Napi::Env env, const ProcessGroup::Message& message) {
   return to_typed_array<Napi::Uint8Array>(env, message);
 }
 
+Napi::Value to_list(Napi::Env env, const std::vector<ProcessGroup::Message>& messages) {
+  auto list = Napi::Array::New(env, messages.size());
+  for (uint32_t i = 0; i < messages.size(); ++i) list[i] = to_js(env, messages[i]);
+  return list;
+}
+
 class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
  public:
   static Napi::Function define(Napi::Env env) {
@@ -69,8 +77,8 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
         env, "ProcessGroupHandle",
         {InstanceMethod("open", &ProcessGroupHandle::open), InstanceMethod("exchange", &ProcessGroupHandle::exchange),
          InstanceMethod("broadcast", &ProcessGroupHandle::broadcast),
-         InstanceMethod("count", &ProcessGroupHandle::count), InstanceMethod("report", &ProcessGroupHandle::report),
-         InstanceMethod("close", &ProcessGroupHandle::close)});
+         InstanceMethod("gather", &ProcessGroupHandle::gather), InstanceMethod("count", &ProcessGroupHandle::count),
+         InstanceMethod("report", &ProcessGroupHandle::report), InstanceMethod("close", &ProcessGroupHandle::close)});
   }
 
   explicit ProcessGroupHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ProcessGroupHandle>(info) {}
@@ -113,11 +121,19 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
           [group = open->group, message = to_message(info[0]), what = to_text(info[1], "what")] {
             return group->exchange(message, what.c_str());
           },
-          [](Napi::Env env, const std::vector<ProcessGroup::Message>& messages) -> Napi::Value {
-            auto list = Napi::Array::New(env, messages.size());
-            for (uint32_t i = 0; i < messages.size(); ++i) list[i] = to_js(env, messages[i]);
-            return list;
-          });
+          to_list);
+    });
+  }
+
+  // gather(message, root, what): one message of each rank on the root; empty ones of others elsewhere
+  Napi::Value gather(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      const auto open = open_group();
+      return post(
+          info.Env(), *open->messages,
+          [group = open->group, message = to_message(info[0]), root = to_integer(info[1], "root"),
+           what = to_text(info[2], "what")] { return group->gather(message, static_cast<int>(root), what.c_str()); },
+          to_list);
     });
   }
 

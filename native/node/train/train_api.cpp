@@ -3,6 +3,7 @@
 
 #include "node/model/model_api.h"
 #include "train/scratch_bytes.h"
+#include "train/weight_broadcast.h"
 
 namespace seekrl::node {
 
@@ -60,6 +61,17 @@ Napi::Value read_weights(const Napi::CallbackInfo& info) {
   });
 }
 
+// broadcastWeights(model, adapter or undefined, processGroup, root): what is trained, in place, and its version
+Napi::Value broadcast_weights(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return post(
+        info.Env(), device_queue(),
+        [policy = policy_of(info[0], info[1]), group = process_group_of(info[2]), root = to_integer(info[3], "root")] {
+          train::broadcast_weights(policy, *group, static_cast<int>(root));
+        });
+  });
+}
+
 }  // namespace
 
 Napi::Function TrainerHandle::define(Napi::Env env) {
@@ -83,6 +95,7 @@ void export_train(Napi::Env env, Napi::Object exports) {
   exports["TrainerHandle"] = TrainerHandle::define(env);
   exports["CriticHandle"] = CriticHandle::define(env);
   exports["readWeights"] = Napi::Function::New(env, read_weights);
+  exports["broadcastWeights"] = Napi::Function::New(env, broadcast_weights);
   exports["trainingScratch"] = Napi::Function::New(env, training_scratch);
   exports["tokenLogprobs"] = Napi::Function::New(env, token_logprobs);
 }
