@@ -20,11 +20,12 @@ at::Tensor bytes_of(ProcessGroup::Message& message) {
 
 void ProcessGroup::require_whole(const char* what) const {
   if (parts_ == nullptr || parts_->cards == nullptr) return;
-  try {
-    parts_->cards->require_whole();
-  } catch (const Error& error) {
-    fail(error.code(), what, ": ", error.what());
-  }
+  named(what, [&] { parts_->cards->require_whole(); });
+}
+
+void ProcessGroup::finish(const char* what) const {
+  if (parts_ == nullptr || parts_->cards == nullptr) return;
+  named(what, [&] { parts_->cards->finish(); });
 }
 
 // Of the messages of all ranks.

@@ -50,16 +50,6 @@ std::string first_sentence(const std::string& message) { return message.substr(0
 
 void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_contiguous()); }
 
-// Errors of a card say what was done with it.
-template <class Call>
-auto named(const std::string& what, Call call) {
-  try {
-    return call();
-  } catch (const Error& error) {
-    fail(error.code(), what, ": ", error.what());
-  }
-}
-
 }  // namespace
 
 void ProcessGroup::Parts::connect() {

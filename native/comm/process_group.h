@@ -66,6 +66,8 @@ class ProcessGroup {
   // To be called when the host has waited for a card, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE
   // where a collective was aborted, whose numbers are worth nothing.
   void require_whole(const char* what) const;
+  // The same, after the host has waited for all collectives on a card.
+  void finish(const char* what) const;
 
   // Of each rank one message, in their order. Blocks; on a thread of the caller's.
   std::vector<Message> exchange(const Message& own, const char* what);

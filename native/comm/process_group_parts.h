@@ -9,6 +9,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/connections.h"
 #include "comm/nccl/cards.h"
 #include "comm/process_group.h"
@@ -40,5 +41,15 @@ struct Pending::Operation {
 
   void wait_for_cpu();
 };
+
+// Errors of a card say what was done with it.
+template <class Call>
+auto named(const std::string& what, Call call) {
+  try {
+    return call();
+  } catch (const Error& error) {
+    fail(error.code(), what, ": ", error.what());
+  }
+}
 
 }  // namespace seekrl::comm

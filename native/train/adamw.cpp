@@ -177,6 +177,11 @@ double AdamW::step(double learning_rate) {
   return norm;
 }
 
+void AdamW::gather_weights() {
+  weights_->gather();
+  if (layout_.num_ranks() > 1) group()->finish("weights");
+}
+
 at::Tensor AdamW::gradient(const std::string& name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
     if (parameters_[i].name == name) return gradients_->total(i);

@@ -58,8 +58,10 @@ class AdamW {
   void idle();
   bool runs_together() const { return pass_ != nullptr; }
 
-  // Every rank gets all weights until the next of the calls above, or the next step; all ranks call it.
-  void gather_weights() { weights_->gather(); }
+  // Every rank gets all weights until the next of the calls above, or the next step; all ranks call it. ERR_REMOTE or
+  // ERR_DEVICE where what was to bring them was aborted: whoever generates with weights, or writes them, calls it
+  // first.
+  void gather_weights();
 
   // One update with the gradients summed since the last, over all ranks; zeroes them. Returns their global norm before
   // clipping. A norm that is not finite, or a gradient (after clipping) whose square f32 does not hold, throws

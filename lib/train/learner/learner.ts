@@ -2,14 +2,14 @@
 
 import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
 import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
-import { SeekError } from "../../base/errors.ts";
+import { codeOf, SeekError } from "../../base/errors.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
 import { numParameters, stateBytes } from "../memory/plan.ts";
-import type { Sharing } from "./shares.ts";
+import { orFail, type Sharing } from "./shares.ts";
 import { partPath, partsOn } from "./state-files.ts";
 
 /** Settings of AdamW (Loshchilov and Hutter, arXiv 1711.05101). */
@@ -192,7 +192,9 @@ export abstract class Learner {
    */
   async step(options: { readonly learningRate: number }): Promise<{ gradNorm: number }> {
     const { learningRate } = checkOptions("step", options, stepKinds, ["learningRate"]);
-    const gradNorm = await this.handle.step(learningRate);
+    // All ranks come to the same norm, whatever it is.
+    const isShared = (error: unknown): boolean => codeOf(error) === "ERR_RANGE";
+    const gradNorm = await orFail(this.handle.step(learningRate), this.processGroup, isShared);
     this.#numSteps += 1;
     return { gradNorm };
   }
@@ -204,7 +206,7 @@ export abstract class Learner {
    * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
    */
   gatherWeights(): Promise<void> {
-    return this.handle.gatherWeights();
+    return orFail(this.handle.gatherWeights(), this.processGroup);
   }
 
   /** Forgets the gradients summed since the last step. @throws ERR_STATE once closed */

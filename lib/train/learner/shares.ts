@@ -62,12 +62,22 @@ export async function sumOverParts<Sums, Stats extends Numbers<Stats>>(
   return inOrder.reduce((sum, one) => added(sum, one));
 }
 
-/** The others wait in the middle of a micro-batch for a rank that fails in one: they are told. */
-async function orFail(running: Promise<unknown>, processGroup: ProcessGroup | undefined): Promise<void> {
+/**
+ * What other ranks take part in: they wait in the middle of it for a rank that fails, and are told.
+ *
+ * @param running - this rank's part
+ * @param processGroup - the ranks
+ * @param isShared - whether an error is one that all ranks have come to
+ */
+export async function orFail<Result>(
+  running: Promise<Result>,
+  processGroup: ProcessGroup | undefined,
+  isShared: (error: unknown) => boolean = () => false,
+): Promise<Result> {
   try {
-    await running;
+    return await running;
   } catch (error) {
-    processGroup?.fail(error);
+    if (!isShared(error)) processGroup?.fail(error);
     throw error;
   }
 }

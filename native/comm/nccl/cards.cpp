@@ -181,6 +181,11 @@ void Cards::require_whole() const {
   state_->require_whole();
 }
 
+void Cards::finish() const {
+  if (last_ != nullptr) last_->synchronize();
+  require_whole();
+}
+
 void Cards::wait(const Work& work) const {
   require_whole();
   work->block(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));

@@ -47,6 +47,8 @@ class Cards {
   void wait(const Work& work) const;
   // The same error, without waiting.
   void require_whole() const;
+  // Once all that has begun is over.
+  void finish() const;
 
  private:
   struct State;

@@ -1,15 +1,9 @@
-// NCCL's C interface for the emulated card: between processes of this machine, over memory that they share. Environment
-// variables plant faults.
-#include <c10/util/BFloat16.h>
-#include <c10/util/Half.h>
-#include <fcntl.h>
-#include <sys/mman.h>
+// NCCL's C interface for the emulated card. SEEKRL_EMULATED_NCCL_FAULT plants a fault: "init" or "call" for a call that
+// fails, or the number of the collective, from 0, in the middle of which this rank's connections break.
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +14,7 @@
 #include <vector>
 
 #include "comm/nccl/library.h"
+#include "device/nccl_link.h"
 #include "device/stream.h"
 
 namespace seekrl::emulator {
@@ -32,131 +27,17 @@ using comm::nccl::Reduction;
 using comm::nccl::Result;
 using comm::nccl::UniqueId;
 
-constexpr int kMaxRanks = 8;
-constexpr size_t kRing = size_t{1} << 16;
 constexpr auto kFailedCall = static_cast<Result>(1);
 
-// Bytes on their way from one rank to another.
-struct Channel {
-  std::atomic<uint64_t> written, read;
-  char bytes[kRing];
-};
-
-struct Shared {
-  std::atomic<int> num_present;
-  Channel channels[kMaxRanks][kMaxRanks];
-};
-
-struct Transfer {
-  int peer;
-  char* at;
-  size_t left;
-};
-
-struct Link {
-  int rank, size;
-  std::string name;
-  Shared* shared;
-  std::atomic<bool> is_aborted{false};
-  std::atomic<int> num_done{0};
-};
-
-// What the test wants to go wrong: "call", "later" or "init".
-bool is_planted(const char* fault) {
+bool is_planted(const std::string& fault) {
   const char* const given = std::getenv("SEEKRL_EMULATED_NCCL_FAULT");
-  return given != nullptr && std::string(given) == fault;
+  return given != nullptr && given == fault;
 }
 
-Shared* shared_memory(const std::string& name, int flags) {
-  const int file = shm_open(name.c_str(), O_RDWR | flags, 0600);
-  if (file < 0) return nullptr;
-  const bool is_sized = flags == 0 || ftruncate(file, sizeof(Shared)) == 0;
-  void* const memory =
-      is_sized ? mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
-  close(file);
-  return memory == MAP_FAILED ? nullptr : static_cast<Shared*>(memory);
-}
-
-size_t push(Channel& channel, Transfer& from) {
-  const uint64_t written = channel.written, room = kRing - (written - channel.read);
-  const size_t at = written % kRing, count = std::min({from.left, static_cast<size_t>(room), kRing - at});
-  std::memcpy(channel.bytes + at, from.at, count);
-  from.at += count;
-  from.left -= count;
-  channel.written = written + count;
-  return count;
-}
-
-size_t pull(Channel& channel, Transfer& to) {
-  const uint64_t read = channel.read, there = channel.written - read;
-  const size_t at = read % kRing, count = std::min({to.left, static_cast<size_t>(there), kRing - at});
-  std::memcpy(to.at, channel.bytes + at, count);
-  to.at += count;
-  to.left -= count;
-  channel.read = read + count;
-  return count;
-}
-
-// Until all have moved, or the communicator was aborted.
-void move(Link& link, std::vector<Transfer> sends, std::vector<Transfer> receives) {
-  for (;;) {
-    size_t moved = 0, left = 0;
-    for (Transfer& each : sends) moved += push(link.shared->channels[link.rank][each.peer], each), left += each.left;
-    for (Transfer& each : receives) moved += pull(link.shared->channels[each.peer][link.rank], each), left += each.left;
-    if (left == 0 || link.is_aborted) return;
-    if (moved == 0) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-}
-
-size_t size_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::kInt8:
-    case Dtype::kUint8: return 1;
-    case Dtype::kHalf:
-    case Dtype::kBFloat16: return 2;
-    case Dtype::kInt32:
-    case Dtype::kFloat: return 4;
-    default: return 8;
-  }
-}
-
-template <class Value, class Sum = Value>
-void add(char* to, const char* from, size_t count) {
-  auto* const sums = reinterpret_cast<Value*>(to);
-  const auto* const values = reinterpret_cast<const Value*>(from);
-  for (size_t i = 0; i < count; ++i)
-    sums[i] = static_cast<Value>(static_cast<Sum>(sums[i]) + static_cast<Sum>(values[i]));
-}
-
-void add(Dtype dtype, char* to, const char* from, size_t count) {
-  switch (dtype) {
-    case Dtype::kInt8: return add<int8_t>(to, from, count);
-    case Dtype::kUint8: return add<uint8_t>(to, from, count);
-    case Dtype::kInt32: return add<int32_t>(to, from, count);
-    case Dtype::kInt64: return add<int64_t>(to, from, count);
-    case Dtype::kHalf: return add<c10::Half, float>(to, from, count);
-    case Dtype::kBFloat16: return add<c10::BFloat16, float>(to, from, count);
-    case Dtype::kFloat: return add<float>(to, from, count);
-    case Dtype::kDouble: return add<double>(to, from, count);
-  }
-}
-
-// from: of each rank the bytes that go to it; to: `size` bytes from all, summed in the order of ranks.
-void reduce(Link& link, const std::vector<char*>& from, char* to, size_t count, Dtype dtype) {
-  const size_t size = count * size_of(dtype);
-  std::vector<std::vector<char>> parts(link.size, std::vector<char>(size));
-  std::vector<Transfer> sends, receives;
-  for (int rank = 0; rank < link.size; ++rank) {
-    if (rank == link.rank) {
-      std::memcpy(parts[rank].data(), from[rank], size);
-      continue;
-    }
-    sends.push_back({rank, from[rank], size});
-    receives.push_back({rank, parts[rank].data(), size});
-  }
-  move(link, sends, receives);
-  for (int rank = 1; rank < link.size; ++rank) add(dtype, parts[0].data(), parts[rank].data(), count);
-  std::memcpy(to, parts[0].data(), size);
+// As NCCL's kernels: nothing but an abort ends what waits for a connection that broke.
+void break_in(Link& link) {
+  link.has_failed = true;
+  while (!link.is_aborted) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 // A group's transfers wait for its end.
@@ -186,8 +67,8 @@ template <class Work>
 Result queued(Communicator* communicator, Work work) {
   if (is_planted("call")) return kFailedCall;
   submit([link = communicator->link, work] {
+    if (is_planted(std::to_string(link->num_begun++))) break_in(*link);
     if (!link->is_aborted) work(*link);
-    ++link->num_done;
   });
   return Result::kSuccess;
 }
@@ -216,28 +97,24 @@ EXPORT const char* ncclGetErrorString(Result result) {
 EXPORT Result ncclGetUniqueId(UniqueId* id) {
   static std::atomic<int> num_made{0};
   std::snprintf(id->bytes, sizeof(id->bytes), "/seekrl-nccl-%d-%d", getpid(), num_made++);
-  return shared_memory(id->bytes, O_CREAT | O_EXCL) == nullptr ? kFailedCall : Result::kSuccess;
+  return make_shared_memory(id->bytes) ? Result::kSuccess : kFailedCall;
 }
 
 EXPORT Result ncclCommInitRankConfig(Communicator** communicator, int size, UniqueId id, int rank, Config* config) {
   if (config->magic != 0xcafebeef || is_planted("init")) return kFailedCall;
-  Shared* const shared = size <= kMaxRanks ? shared_memory(id.bytes, 0) : nullptr;
+  Shared* const shared = join_shared_memory(id.bytes, size);
   if (shared == nullptr) return kFailedCall;
   auto link = std::make_shared<Link>();
   link->rank = rank;
   link->size = size;
-  link->name = id.bytes;
   link->shared = shared;
-  if (++shared->num_present == size) shm_unlink(id.bytes);
   *communicator = new Communicator{std::move(link)};
   return Result::kInProgress;
 }
 
 EXPORT Result ncclCommGetAsyncError(Communicator* communicator, Result* error) {
   const Link& link = *communicator->link;
-  const bool is_open = link.shared->num_present == link.size;
-  *error = is_open ? Result::kSuccess : Result::kInProgress;
-  if (link.num_done > 0 && is_planted("later")) *error = Result::kRemoteError;
+  *error = link.has_failed ? Result::kRemoteError : has_all(link) ? Result::kSuccess : Result::kInProgress;
   return Result::kSuccess;
 }
 
