@@ -30,21 +30,34 @@ function send(
   response: ServerResponse,
   headers: Record<string, string>,
 ): void {
+  sendFile(hub.content, hub.breaks, { request, response, headers });
+}
+
+/** Answers with a file or the rest of it, and breaks off where it is told to. */
+export function sendFile(
+  content: Buffer,
+  breaks: number[],
+  {
+    request,
+    response,
+    headers,
+  }: { request: IncomingMessage; response: ServerResponse; headers: Record<string, string> },
+): void {
   const [, first] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];
   const start = Number(first ?? 0);
-  const size = hub.content.length;
+  const size = content.length;
   if (first !== undefined && start >= size) {
     response.writeHead(416, { ...headers, "content-range": `bytes */${size}` }).end();
     return;
   }
-  const body = hub.content.subarray(start);
+  const body = content.subarray(start);
   const range = first === undefined ? {} : { "content-range": `bytes ${start}-${size - 1}/${size}` };
   response.writeHead(first === undefined ? 200 : 206, {
     ...headers,
     ...range,
     "content-length": body.length,
   });
-  const most = hub.breaks.shift();
+  const most = breaks.shift();
   if (most === undefined) response.end(body);
   else response.write(body.subarray(0, most), () => setTimeout(() => response.destroy(), 20));
 }

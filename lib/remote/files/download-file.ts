@@ -104,11 +104,12 @@ class Download {
   async cached(): Promise<DownloadedFile | undefined> {
     const entry = await readEntry(this.#entry, entrySchema());
     if (entry === undefined || (await sizeOf(this.#path)) === undefined) return undefined;
-    const { sha256 } = await hashesOf(this.#path);
-    if (sha256 !== entry.sha256) return undefined;
-    if (this.#file.sha256 === undefined) return { path: this.#path, ...entry, isFromCache: true };
-    if (this.#file.sha256 !== sha256) return undefined;
-    return { path: this.#path, sha256, checkedBy: "sha256", isFromCache: true };
+    const hashes = await hashesOf(this.#path);
+    if (hashes.sha256 !== entry.sha256) return undefined;
+    const { checksum } = this.#file;
+    if (checksum === undefined) return { path: this.#path, ...entry, isFromCache: true };
+    if (hashes[checksum.kind] !== checksum.hex) return undefined;
+    return { path: this.#path, sha256: hashes.sha256, checkedBy: checksum.kind, isFromCache: true };
   }
 
   /** One attempt; what came before it broke off stays. */
@@ -164,8 +165,7 @@ class Download {
 
   async #finish(told: Checksum | undefined): Promise<DownloadedFile> {
     const hashes = await hashesOf(this.#part);
-    const given = this.#file.sha256;
-    const wanted: Checksum | undefined = given === undefined ? told : { kind: "sha256", hex: given };
+    const wanted = this.#file.checksum ?? told;
     if (wanted !== undefined && hashes[wanted.kind] !== wanted.hex) {
       await this.#discard();
       const actual = hashes[wanted.kind];

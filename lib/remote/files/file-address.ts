@@ -1,24 +1,16 @@
 /** Addresses of files elsewhere: of the Hugging Face hub, or any other over HTTP. */
 import { SeekError } from "../../base/errors.ts";
+import { type HubOptions, hubOf } from "../hub/hub.ts";
+import type { Checksum } from "./file-request.ts";
 
 /** A file to fetch. */
 export interface RemoteFile {
   readonly url: URL;
-  /** What its content must hash to, in hexadecimal. */
-  readonly sha256?: string;
+  /** What its content must hash to. @default what the server says, where it says it */
+  readonly checksum?: Checksum | undefined;
   /** Goes to the address itself, and to no other host that it leads to. */
-  readonly token?: string;
-}
-
-/** The hub that is meant. */
-export interface HubOptions {
-  /** @default the environment variable HF_ENDPOINT, or https://huggingface.co */
-  readonly endpoint?: string;
-  /** For private and gated sets. @default the environment variable HF_TOKEN */
   readonly token?: string | undefined;
 }
-
-const defaultHub = "https://huggingface.co";
 
 /** `hf://datasets/OWNER/NAME@REVISION/PATH` as the hub's own address; without a revision it is the main branch. */
 function hubUrl(address: string, endpoint: string): URL {
@@ -28,7 +20,7 @@ function hubUrl(address: string, endpoint: string): URL {
     throw new SeekError("ERR_ARGUMENT", `expected hf://datasets/OWNER/NAME[@REVISION]/PATH, got ${address}`);
   const place = path.split("/").map(encodeURIComponent).join("/");
   const at = encodeURIComponent(decodeURIComponent(revision));
-  return new URL(`${endpoint.replace(/\/$/, "")}/datasets/${owner}/${name}/resolve/${at}/${place}`);
+  return new URL(`${endpoint}/datasets/${owner}/${name}/resolve/${at}/${place}`);
 }
 
 function parsed(address: string): URL {
@@ -50,7 +42,7 @@ export function isAddress(text: string): boolean {
  * @throws ERR_ARGUMENT for something else
  */
 export function remoteFile(address: string, options: HubOptions = {}): RemoteFile {
-  const { endpoint = process.env.HF_ENDPOINT || defaultHub, token = process.env.HF_TOKEN } = options;
+  const { endpoint, token } = hubOf(options);
   const [place = "", fragment] = address.split("#");
   const [, sha256] = /^sha256=([0-9a-f]{64})$/i.exec(fragment ?? "") ?? [];
   if (fragment !== undefined && sha256 === undefined)
@@ -60,7 +52,7 @@ export function remoteFile(address: string, options: HubOptions = {}): RemoteFil
   if (isHub) url.pathname = url.pathname.replace(/^(\/datasets\/[^/]+\/[^/]+)\/blob\//, "$1/resolve/");
   return {
     url,
-    sha256: sha256?.toLowerCase(),
-    token: isHub && token ? token : undefined,
+    checksum: sha256 === undefined ? undefined : { kind: "sha256", hex: sha256.toLowerCase() },
+    token: isHub ? token : undefined,
   };
 }

@@ -1,0 +1,83 @@
+/** The cache of the Hugging Face hub, laid out as Python's huggingface_hub lays it out: what one has fetched the other finds. */
+import { lstat, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { writeFileAtomic } from "./files.ts";
+
+/** The cache's folder: `HF_HUB_CACHE`, or `hub` in `HF_HOME`, or in `huggingface` in the system's cache. */
+export function hubCacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
+  const { HF_HUB_CACHE: own, HF_HOME: home, XDG_CACHE_HOME: system } = environment;
+  return own || join(home || join(system || join(homedir(), ".cache"), "huggingface"), "hub");
+}
+
+const commitPattern = /^[0-9a-f]{40}$/;
+
+/** A model's part of the cache: `blobs` by checksum, `refs` from names to commits, `snapshots` of links to blobs. */
+export class CachedModel {
+  readonly folder: string;
+
+  /**
+   * @param root - the cache's folder
+   * @param id - `OWNER/NAME`
+   */
+  constructor(root: string, id: string) {
+    this.folder = join(root, `models--${id.replace("/", "--")}`);
+  }
+
+  /** The commit that a revision named when it was last asked for; undefined where that never was. */
+  async commitOf(revision: string): Promise<string | undefined> {
+    if (commitPattern.test(revision)) return revision;
+    const text = await readFile(this.#ref(revision), "utf8").catch(() => "");
+    return commitPattern.test(text.trim()) ? text.trim() : undefined;
+  }
+
+  /** Notes which commit a branch or tag names. */
+  async note(revision: string, commit: string): Promise<void> {
+    if (revision === commit) return;
+    await mkdir(dirname(this.#ref(revision)), { recursive: true });
+    await writeFileAtomic(this.#ref(revision), commit);
+  }
+
+  /** Where a commit's files are. */
+  snapshot(commit: string): string {
+    return join(this.folder, "snapshots", commit);
+  }
+
+  /** Where content of a checksum is. */
+  blob(checksum: string): string {
+    return join(this.folder, "blobs", checksum);
+  }
+
+  /** Takes a whole file as the content of a checksum. */
+  async take(path: string, checksum: string): Promise<void> {
+    await mkdir(dirname(this.blob(checksum)), { recursive: true });
+    await rename(path, this.blob(checksum));
+  }
+
+  /** Puts a file of a commit in its place: a link to its content. */
+  async link(commit: string, file: string, checksum: string): Promise<void> {
+    const path = join(this.snapshot(commit), file);
+    await mkdir(dirname(path), { recursive: true });
+    const stands = await lstat(path).catch(() => undefined);
+    if (stands !== undefined) await rm(path);
+    await symlink(relative(dirname(path), this.blob(checksum)), path);
+  }
+
+  #ref(revision: string): string {
+    return join(this.folder, "refs", ...revision.split("/"));
+  }
+}
+
+/** A model of the hub, pinned. */
+export interface PinnedModel {
+  readonly id: string;
+  readonly commit: string;
+}
+
+/** Which model of the hub a folder of the cache is; undefined for any other folder. */
+export function pinnedModel(folder: string, root: string = hubCacheFolder()): PinnedModel | undefined {
+  const [model = "", kind, commit = "", ...more] = relative(resolve(root), resolve(folder)).split(sep);
+  const [, owner, name] = /^models--(.+?)--(.+)$/.exec(model) ?? [];
+  const isSnapshot = kind === "snapshots" && commitPattern.test(commit) && more.length === 0;
+  return isSnapshot && owner !== undefined ? { id: `${owner}/${name}`, commit } : undefined;
+}

@@ -1,0 +1,34 @@
+/** Models of the Hugging Face hub by their names, as they are given in place of a folder. */
+import { SeekError } from "../../base/errors.ts";
+
+/** A model of the hub, or one file of it. */
+export interface HubModel {
+  /** `OWNER/NAME`. */
+  readonly id: string;
+  /** A branch, a tag or a commit. */
+  readonly revision: string;
+  /** A file that is wanted alone, such as one of several GGUF files; the model's folder without it. */
+  readonly file?: string | undefined;
+}
+
+const pattern = /^([A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:@([^/@\s]+))?(?:\/([^@\s]+))?$/;
+
+/**
+ * The model that a text names: `hf://OWNER/NAME[@REVISION][/FILE]`, or `OWNER/NAME[@REVISION]` alone.
+ *
+ * @param text - what was given in place of a path
+ * @returns undefined for a text that is no name of a model, such as a path of three parts
+ * @throws ERR_ARGUMENT for an address of the hub that names no model
+ * @example
+ * assert.deepEqual(hubModel("Qwen/Qwen2.5-0.5B@main")?.id, "Qwen/Qwen2.5-0.5B");
+ * assert.equal(hubModel("models/qwen/new"), undefined);
+ */
+export function hubModel(text: string): HubModel | undefined {
+  const isAddress = text.startsWith("hf://");
+  const [, id, revision = "main", file] = pattern.exec(text.replace(/^hf:\/\//, "")) ?? [];
+  const isPlace = id !== undefined && !id.startsWith("datasets/") && !file?.split("/").includes("..");
+  if (isPlace && (isAddress || file === undefined))
+    return { id, revision: decodeURIComponent(revision), file };
+  if (!isAddress) return undefined;
+  throw new SeekError("ERR_ARGUMENT", `expected hf://OWNER/NAME[@REVISION][/FILE], got ${text}`);
+}

@@ -1,0 +1,97 @@
+/** What a model's repository on the hub holds, and which of it a model is. */
+import { SeekError } from "../../base/errors.ts";
+import { lazySchema } from "../../base/on-first-use.ts";
+import { Endpoint } from "../endpoint.ts";
+import type { Checksum } from "../files/file-request.ts";
+import type { Hub } from "./hub.ts";
+import type { HubModel } from "./hub-model.ts";
+
+/** A file of a repository. */
+export interface HubFile {
+  /** Its path in the repository. */
+  readonly name: string;
+  readonly numBytes: number;
+  readonly checksum: Checksum;
+}
+
+/** A repository at a commit. */
+export interface Repository {
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+const answerSchema = lazySchema((z) =>
+  z.object({
+    sha: z.string().regex(/^[0-9a-f]{40}$/),
+    siblings: z.array(
+      z.object({
+        rfilename: z.string(),
+        size: z.number().optional(),
+        blobId: z.string().optional(),
+        lfs: z.object({ sha256: z.string(), size: z.number() }).nullish(),
+      }),
+    ),
+  }),
+);
+
+type Sibling = ReturnType<typeof answerSchema>["_output"]["siblings"][number];
+
+function fileOf({ rfilename: name, size, blobId, lfs }: Sibling): HubFile | undefined {
+  if (lfs) return { name, numBytes: lfs.size, checksum: { kind: "sha256", hex: lfs.sha256 } };
+  if (size === undefined || blobId === undefined) return undefined;
+  return { name, numBytes: size, checksum: { kind: "git-sha1", hex: blobId } };
+}
+
+/**
+ * Asks the hub what a model's repository holds.
+ *
+ * @param model - its name and revision
+ * @param hub - where to ask
+ * @throws ERR_REMOTE naming the model, when it is not there or not open
+ */
+export async function readRepository(
+  { id, revision }: HubModel,
+  { endpoint, token }: Hub,
+  signal?: AbortSignal,
+): Promise<Repository> {
+  const own = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` }, secrets: [token] };
+  const api = new Endpoint(new URL(endpoint), own);
+  const url = api.at("api", "models", ...id.split("/"), "revision", revision);
+  url.searchParams.set("blobs", "true");
+  const { sha, siblings } = await api.call({ url, method: "GET", expect: answerSchema(), signal });
+  return { commit: sha, files: siblings.map(fileOf).filter((file) => file !== undefined) };
+}
+
+/** Configuration, tokenizer, template, and a sentence encoder's layers in their folders. */
+const wantedTexts = /^[^/]+\.(json|model|txt|jinja)$|^\d+_\w+\/[^/]+\.(json|safetensors)$/;
+const weights = /^[^/]+\.safetensors$/;
+/** Weights a second time, in a form of their maker's. */
+const besides = /^consolidated|^(training_args|optimizer|scheduler)/;
+
+/**
+ * The files of a repository that a model is read from: configuration, tokenizer, weights in safetensors.
+ *
+ * @throws ERR_ARGUMENT where there are no such weights, with the GGUF files there are
+ */
+export function filesOfModel({ files }: Repository, id: string): HubFile[] {
+  const chosen = files.filter(({ name }) => !besides.test(name));
+  const tensors = chosen.filter(({ name }) => weights.test(name));
+  if (tensors.length > 0) return [...chosen.filter(({ name }) => wantedTexts.test(name)), ...tensors];
+  const gguf = files.map(({ name }) => name).filter((name) => name.endsWith(".gguf"));
+  const remedy =
+    gguf.length === 0 ? "a model with such weights" : `hf://${id}/FILE with one of ${gguf.join(", ")}`;
+  throw new SeekError("ERR_ARGUMENT", `${id}: expected weights in safetensors, got none. Remedy: ${remedy}`);
+}
+
+/** @throws ERR_ARGUMENT where there is no such file */
+export function oneFile({ files }: Repository, id: string, name: string): HubFile[] {
+  const found = files.filter((file) => file.name === name);
+  if (found.length === 1) return found;
+  const like = files
+    .map((file) => file.name)
+    .filter((other) => other.endsWith(name.slice(name.lastIndexOf("."))));
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `${id}: expected the file ${name}, got ${like.join(", ") || "none like it"}`,
+  );
+}
