@@ -12,6 +12,8 @@ export interface Field {
   readonly default: unknown;
   /** Under which title help shows it. */
   readonly group?: string;
+  /** Whether it is the folder of a model, in place of which its name on the hub may stand. */
+  readonly isModel?: boolean;
   /** Of an object: the key that is meant where none is written, as in `--recipe rag-r1`. */
   readonly head?: string;
   /** The kinds of an object: one, or one for each name. */
@@ -39,6 +41,7 @@ interface JsonType {
   readonly default?: unknown;
   readonly group?: string;
   readonly head?: string;
+  readonly isModel?: boolean;
 }
 
 /** The options of a schema, in order. */
@@ -62,11 +65,16 @@ export function inGroup<Shape extends z.ZodRawShape>(group: string, shape: Shape
   return Object.fromEntries(titled) as Shape;
 }
 
+/** An option that is the folder of a model, or the model's name on the hub. */
+export function modelFolder<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ ...schema.meta(), isModel: true });
+}
+
 function fieldOf(key: string, property: JsonType): Field {
   const isList = property.type === "array";
   const value = isList ? (property.items ?? {}) : property;
-  const { description: help = "", default: fallback, group } = property;
-  const common = { key, isList, help, default: fallback, group };
+  const { description: help = "", default: fallback, group, isModel } = property;
+  const common = { key, isList, help, default: fallback, group, isModel };
   const forms = formsOf(value, property.head);
   if (forms.length > 0) return { ...common, type: "object", choices: [], head: property.head, forms };
   const kinds = value.anyOf ?? [value];

@@ -3,8 +3,10 @@ import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
 import { codeOf, SeekError } from "../../lib/base/errors.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
+import type { Values } from "./assignments.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
+import { withModelFolders } from "./fetch/model-folders.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
@@ -104,12 +106,22 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
       { ...givenFlags(subcommand, flags), ...placed },
       config as string | undefined,
     );
-    await each.run(options, ioOf(json === true, signal)).catch((error) => {
+    const io = ioOf(json === true, signal);
+    await runWithModels(each, options, fields, io).catch((error) => {
       if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
-      throw withOption(error, options as object);
+      throw withOption(error, options);
     });
     if (signal.aborted && !each.isService) throw new Interrupted();
   });
+}
+
+async function runWithModels(
+  each: Command,
+  options: Values,
+  fields: readonly Field[],
+  io: CommandIo,
+): Promise<void> {
+  await each.run(await withModelFolders(options, fields, io), io);
 }
 
 /** What stands behind a flag, where nothing did. */

@@ -20,7 +20,7 @@ export async function readOptions(
   schema: z.ZodObject,
   flags: Readonly<Record<string, unknown>>,
   configPath?: string,
-): Promise<unknown> {
+): Promise<Values> {
   const fields = fieldsOf(schema);
   const config = configPath === undefined ? {} : await readConfig(fields, configPath);
   const given: Record<string, unknown> = { ...config, ...flags };
@@ -30,7 +30,7 @@ export async function readOptions(
     }
   }
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
+  if (parsed.success) return parsed.data as Values;
   throw new UsageError(parsed.error.issues.map((issue) => explain(issue, given, fields)).join("\n"));
 }
 

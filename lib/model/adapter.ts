@@ -13,6 +13,7 @@ import {
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { pinnedModel } from "../base/files/hub-cache.ts";
 import { projectionsOf, refuseTargets } from "./adapter-targets.ts";
 import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
@@ -248,11 +249,20 @@ export class Adapter {
     });
     const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
     await this.handle.write(join(folder, adapterFile), header);
-    const base = this.model.folder ?? this.#config.base;
-    const config = { ...this.#config, targets: this.shape.targets, base };
+    const config = { ...this.#config, targets: this.shape.targets, ...this.#base() };
     const names = this.handle.tensors().map(({ name }) => name);
     const text = peftConfigText(config, { isForPeft: areModules(names, this.config) });
     await writeFileAtomic(join(folder, adapterConfigFile), text);
+  }
+
+  /** A model of the hub by its name there, which holds on every machine. */
+  #base(): Partial<Pick<PeftConfig, "base" | "revision">> {
+    const { folder } = this.model;
+    if (folder === undefined) return {};
+    const pinned = pinnedModel(folder);
+    return pinned === undefined
+      ? { base: folder, revision: undefined }
+      : { base: pinned.id, revision: pinned.commit };
   }
 
   /**

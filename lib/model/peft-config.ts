@@ -24,6 +24,8 @@ export interface PeftConfig {
   readonly dropout: number;
   /** Folder or name of the model that it belongs to. */
   readonly base: string | undefined;
+  /** The commit or branch of a model of the hub. */
+  readonly revision?: string | undefined;
 }
 
 /** A bound that no adapter comes near, so that a broken file is refused by name. */
@@ -42,12 +44,13 @@ const shape = lazySchema((z) =>
     // The others change the base model's weights as well.
     init_lora_weights: z.literal([true, false, "gaussian", "orthogonal"]).nullish(),
     base_model_name_or_path: z.string().nullish(),
+    revision: z.string().nullish(),
   }),
 );
 
 /** Keys that say nothing of what the adapter computes. */
 const harmless = new Set([
-  ...["auto_mapping", "inference_mode", "peft_version", "revision", "runtime_config"],
+  ...["auto_mapping", "inference_mode", "peft_version", "runtime_config"],
   // Of features that other keys turn on.
   ...["megatron_core", "qalora_group_size"],
 ]);
@@ -79,6 +82,7 @@ export async function readPeftConfig(folder: string): Promise<PeftConfig> {
     rankStabilised: json.use_rslora,
     dropout: json.lora_dropout,
     base: json.base_model_name_or_path ?? undefined,
+    revision: json.revision ?? undefined,
   };
 }
 
@@ -89,7 +93,7 @@ export async function readPeftConfig(folder: string): Promise<PeftConfig> {
  * @param options whether peft finds all of the adapter's projections in its model, see {@link areModules}
  */
 export function peftConfigText(
-  { rank, alpha, targets, rankStabilised, base }: PeftConfig,
+  { rank, alpha, targets, rankStabilised, base, revision }: PeftConfig,
   { isForPeft }: { readonly isForPeft: boolean },
 ): string {
   const config = {
@@ -108,7 +112,7 @@ export function peftConfigText(
     peft_type: isForPeft ? "LORA" : ownType,
     r: rank,
     rank_pattern: {},
-    revision: null,
+    revision: revision ?? null,
     target_modules: targets,
     task_type: "CAUSAL_LM",
     use_dora: false,

@@ -22,16 +22,33 @@ export function runCliIn(cwd: string, ...args: string[]): Promise<CliResult> {
   return start(args, { cwd });
 }
 
+/** Runs `seekrl` with other variables of the environment too. */
+export function runCliWith(
+  environment: Readonly<Record<string, string>>,
+  ...args: string[]
+): Promise<CliResult> {
+  return start(args, { environment });
+}
+
 /** Runs `seekrl` and does something to it at its first output. */
 export function runAndDisturb(disturb: Disturb, ...args: string[]): Promise<CliResult> {
   return start(args, { disturb });
 }
 
+interface StartOptions {
+  readonly cwd?: string;
+  readonly disturb?: Disturb;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
 async function start(
   args: readonly string[],
-  { cwd, disturb = () => {} }: { readonly cwd?: string; readonly disturb?: Disturb } = {},
+  { cwd, disturb = () => {}, environment = {} }: StartOptions = {},
 ): Promise<CliResult> {
-  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args], { cwd });
+  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...args], {
+    cwd,
+    env: { ...process.env, ...environment },
+  });
   let [stdout, stderr] = ["", ""];
   child.stdout.once("data", () => disturb(child));
   child.stdout.on("data", (chunk) => {

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { downloadFile } from "../../lib/remote/files/download-file.ts";
 import { remoteFile } from "../../lib/remote/files/file-address.ts";
-import type { HubOptions } from "../../lib/remote/hub/hub.ts";
+import type { HubOptions } from "../../lib/remote/files/hub.ts";
 import { type Hub, startHub } from "./hub-server.ts";
 
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 31 + (i >> 8)) % 251));

@@ -1,8 +1,9 @@
 /** Opens what commands need. Everything native is loaded here, on demand: help and usage errors work without it. */
 import { existsSync, realpathSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
+import { folderName } from "../../../lib/base/files/hub-cache.ts";
 import { isGguf } from "../../../lib/base/gguf/gguf.ts";
 import type { Engine } from "../../../lib/engine/engine.ts";
 import type { EngineOptions } from "../../../lib/engine/engine-options.ts";
@@ -44,8 +45,14 @@ async function foldersOf({
   const isAdapter = existsSync(join(model, "adapter_config.json")) && !existsSync(join(model, "config.json"));
   if (adapter !== undefined || !isAdapter) return { model, adapter };
   const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
-  const { base = "" } = await readPeftConfig(model);
+  const { base = "", revision } = await readPeftConfig(model);
   if (existsSync(isGguf(base) ? base : join(base, "config.json"))) return { model: base, adapter: model };
+  const { hubModel } = await import("../../../lib/remote/hub/hub-model.ts");
+  if (hubModel(base) !== undefined) {
+    const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");
+    const { path } = await fetchModel(revision === undefined ? base : `${base}@${revision}`);
+    return { model: path, adapter: model };
+  }
   const remedy = `Remedy: --model with the model's folder and --adapter ${model}`;
   throw new SeekError("ERR_IO", `${model}: the model of this adapter is not there: ${base}. ${remedy}`);
 }
@@ -95,7 +102,7 @@ async function warnOfOtherModel(adapter: string, model: string): Promise<void> {
   if (base === undefined) return;
   const isSame = existsSync(base)
     ? realpathSync(base) === (existsSync(model) ? realpathSync(model) : model)
-    : basename(base).toLowerCase() === basename(resolve(model)).toLowerCase();
+    : basename(base).toLowerCase() === folderName(model).toLowerCase();
   if (isSame) return;
   process.stderr.write(
     `warning: ${adapter} names ${base} as its model and is put on ${model}; only shapes are compared\n`,

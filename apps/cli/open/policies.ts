@@ -4,6 +4,7 @@ import { join, resolve, sep } from "node:path";
 import { z } from "zod";
 import type { PromptTemplate, SequenceSource, TextCodec } from "../../../lib/rollout/seams.ts";
 import { UsageError } from "../command.ts";
+import { modelFolder } from "../fields.ts";
 import { flagName } from "../flags.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
 import { loadTokenizer, openLocalPolicy, type PolicyFolders } from "./local-policy.ts";
@@ -12,10 +13,14 @@ import { loadTokenizer, openLocalPolicy, type PolicyFolders } from "./local-poli
 export const policyOptions = {
   ...modelOptions,
   ...engineOptions,
-  model: z
-    .array(z.string())
-    .optional()
-    .describe("model folder, or a training run's folder for all of its checkpoints; several are compared"),
+  model: modelFolder(
+    z
+      .array(z.string())
+      .optional()
+      .describe(
+        "model folder or name on the hub, or a training run's folder for all of its checkpoints; several are compared",
+      ),
+  ),
   endpoint: z
     .string()
     .optional()
@@ -27,10 +32,12 @@ export const policyOptions = {
     .describe("messages, or one text that the server continues as it is"),
   endpointKeyEnv: z.string().optional().describe("environment variable with its key"),
   endpointConcurrency: z.int().min(1).default(32).describe("requests under way at once"),
-  tokenizer: z
-    .string()
-    .optional()
-    .describe("of an endpoint: folder with its tokenizer and chat template; without one words are counted"),
+  tokenizer: modelFolder(
+    z
+      .string()
+      .optional()
+      .describe("of an endpoint: folder with its tokenizer and chat template; without one words are counted"),
+  ),
 };
 
 const schema = z.object(policyOptions);

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
+import { pinnedModel } from "../../../lib/base/files/hub-cache.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
 import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run-options.ts";
@@ -74,6 +75,12 @@ function byPath(options: object, above = ""): [string, unknown][] {
   );
 }
 
+/** A path from the root; a model of the hub by its name and commit, which hold on every machine. */
+function wholePath(path: string): string {
+  const pinned = pinnedModel(path);
+  return pinned === undefined ? resolve(path) : `hf://${pinned.id}@${pinned.commit}`;
+}
+
 /** Options with the paths in them from the root, so that they mean the same in every working directory. */
 function withWholePaths(options: object, above = ""): Record<string, unknown> {
   const entries = Object.entries(options).map(([key, value]) => {
@@ -81,7 +88,7 @@ function withWholePaths(options: object, above = ""): Record<string, unknown> {
     if (value === undefined || !(contentOptions.has(above + key) || otherPaths.has(above + key))) {
       return [key, value];
     }
-    return [key, Array.isArray(value) ? value.map((path) => resolve(path)) : resolve(value)];
+    return [key, Array.isArray(value) ? value.map(wholePath) : wholePath(value)];
   });
   return Object.fromEntries(entries);
 }

@@ -1,19 +1,24 @@
 /** Which model a command opens: its folder, the form of its weights, the memory of its engine. */
-import { basename, resolve } from "node:path";
+
 import { z } from "zod";
+import { folderName } from "../../../lib/base/files/hub-cache.ts";
 import { weightsForms } from "../../../lib/model/weights-form.ts";
 import { UsageError } from "../command.ts";
-import { inGroup } from "../fields.ts";
+import { inGroup, modelFolder } from "../fields.ts";
 import { deviceName } from "../machine/device.ts";
 
 /** Which model, where its weights live, in which form. */
 export const modelOptions = inGroup("Model", {
-  model: z
-    .string()
-    .describe(
-      "Model folder: config.json, model.safetensors, tokenizer.json; or a GGUF file; or an adapter's folder, which names its model.",
-    ),
-  adapter: z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
+  model: modelFolder(
+    z
+      .string()
+      .describe(
+        "Model folder: config.json, model.safetensors, tokenizer.json; or a GGUF file; or an adapter's folder, which names its model; or a model of the Hugging Face hub, OWNER/NAME[@REVISION].",
+      ),
+  ),
+  adapter: modelFolder(
+    z.string().optional().describe("Folder of a LoRA adapter on the model, as peft writes it."),
+  ),
   dtype: z
     .enum(["float32", "bfloat16"])
     .optional()
@@ -62,7 +67,7 @@ export interface NamedFolder {
 export function namedFolders(given: readonly string[]): NamedFolder[] {
   const named = given.map((text): NamedFolder => {
     const [, name, folder] = /^([\w.:@-]+)=(.+)$/s.exec(text) ?? [];
-    return { name: name ?? basename(resolve(text)), folder: folder ?? text };
+    return { name: name ?? folderName(text), folder: folder ?? text };
   });
   const twice = named.find(({ name }, i) => named.findIndex((each) => each.name === name) !== i);
   if (twice === undefined) return named;

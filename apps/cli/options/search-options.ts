@@ -5,7 +5,7 @@ import type { RetrieverProtocol } from "../../../lib/remote/protocols.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { WebEngine } from "../../../lib/web/engines.ts";
 import { UsageError } from "../command.ts";
-import { inGroup } from "../fields.ts";
+import { inGroup, modelFolder } from "../fields.ts";
 import { flagName } from "../flags.ts";
 import { deviceName } from "../machine/device.ts";
 
@@ -31,7 +31,7 @@ const index = z.strictObject({
     .enum(["bm25", "dense", "hybrid"])
     .optional()
     .describe("By words, by vectors, by both (both, if it has both)."),
-  encoder: z.string().optional().describe("Folder of the index's encoder, if that was moved."),
+  encoder: modelFolder(z.string().optional().describe("Folder of the index's encoder, if that was moved.")),
   device: deviceName.optional().describe("What that encoder runs on (cpu): cpu or cuda."),
   vectorsDevice: deviceName
     .optional()
@@ -80,7 +80,7 @@ export const encoderForm = {
 };
 
 const reranker = z.strictObject({
-  folder: z.string().describe("Folder of a cross-encoder."),
+  folder: modelFolder(z.string().describe("Folder of a cross-encoder.")),
   from: z.int().min(1).default(50).describe("Hits per query that it reads."),
   ...encoderForm,
 });

@@ -32,15 +32,9 @@ function isAbout(message: string, text: string): boolean {
   return starts.some((path) => /^[:/]/.test(message.slice(path.replace(/\/$/, "").length)));
 }
 
-/** A model's name on the Hugging Face hub, which may be taken for a folder: `Qwen/Qwen2.5-0.5B`. */
-const hubName = /^[A-Za-z0-9][\w.-]*\/[\w.-]+$/;
-
 /** What one does about a path that is not there. */
 const remedies: Readonly<Record<string, (path: string) => string>> = {
-  "--model": (path) =>
-    hubName.test(path)
-      ? `a model folder or GGUF file; of the hub: hf download ${path} --local-dir ${path} (docs/models.md)`
-      : "a model folder or GGUF file (docs/models.md)",
+  "--model": () => "a model folder, a GGUF file or a model of the hub, OWNER/NAME (docs/models.md)",
   "--index": (path) => `seekrl index build --corpus FILE --out ${path}`,
 };
 

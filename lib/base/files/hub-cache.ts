@@ -1,7 +1,7 @@
 /** The cache of the Hugging Face hub, laid out as Python's huggingface_hub lays it out: what one has fetched the other finds. */
 import { lstat, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { writeFileAtomic } from "./files.ts";
 
 /** The cache's folder: `HF_HUB_CACHE`, or `hub` in `HF_HOME`, or in `huggingface` in the system's cache. */
@@ -72,6 +72,11 @@ export class CachedModel {
 export interface PinnedModel {
   readonly id: string;
   readonly commit: string;
+}
+
+/** The last part of a folder's path; of a model of the hub its name without the owner. */
+export function folderName(folder: string): string {
+  return basename(pinnedModel(folder)?.id ?? resolve(folder));
 }
 
 /** Which model of the hub a folder of the cache is; undefined for any other folder. */

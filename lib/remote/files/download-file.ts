@@ -11,8 +11,9 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
+import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
-import { type Checksum, type FileAnswer, requestFile } from "./file-request.ts";
+import { type FileAnswer, requestFile } from "./file-request.ts";
 
 /** How a file is fetched. */
 interface DownloadFileOptions {

@@ -1,7 +1,7 @@
 /** Addresses of files elsewhere: of the Hugging Face hub, or any other over HTTP. */
 import { SeekError } from "../../base/errors.ts";
-import { type HubOptions, hubOf } from "../hub/hub.ts";
-import type { Checksum } from "./file-request.ts";
+import type { Checksum } from "./checksum.ts";
+import { type HubOptions, hubOf } from "./hub.ts";
 
 /** A file to fetch. */
 export interface RemoteFile {

@@ -3,13 +3,8 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { request as httpsRequest } from "node:https";
 import { retryAfter, shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
+import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
-
-/** What a file's content must hash to: its bytes, or as git counts them with their length before them. */
-export interface Checksum {
-  readonly kind: "sha256" | "git-sha1";
-  readonly hex: string;
-}
 
 /** An answer whose body is the file, or the rest of it. */
 export interface FileAnswer {

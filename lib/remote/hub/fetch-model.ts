@@ -2,12 +2,13 @@
 import { rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { checkOptions, type OptionKinds, shownValue } from "../../base/check-options.ts";
 import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { CachedModel, hubCacheFolder } from "../../base/files/hub-cache.ts";
 import { downloadFile } from "../files/download-file.ts";
-import { type Hub, type HubOptions, hubOf } from "./hub.ts";
-import type { HubModel } from "./hub-model.ts";
+import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
+import { type HubModel, hubModel } from "./hub-model.ts";
 import { filesOfModel, type HubFile, oneFile, readRepository } from "./repository.ts";
 
 /** How a model is fetched. */
@@ -33,19 +34,39 @@ export interface FetchedModel {
   readonly numBytes: number;
 }
 
+const fetchKinds: OptionKinds<FetchModelOptions> = {
+  endpoint: "string",
+  token: "string",
+  cache: "string",
+  offline: "boolean",
+  onBytes: "function",
+  onWait: "function",
+  signal: "signal",
+};
+
 const isOn = (text = ""): boolean => /^(1|on|yes|true)$/i.test(text);
 
 /**
- * Fetches a model of the hub, or what is missing of it. Only configuration, tokenizer and weights in safetensors are fetched,
- * unless one file is named. Each file has the checksum that the hub names before it counts as there.
+ * Fetches a model of the Hugging Face hub, or what is missing of it. Only configuration, tokenizer and weights in safetensors
+ * are fetched, unless one file is named. Each file has the checksum that the hub names before it counts as there.
  *
- * @param model - its name, see {@link hubModel}
+ * @param name - `OWNER/NAME`, `OWNER/NAME@REVISION`, or `hf://OWNER/NAME@REVISION/FILE`
  * @param options - the hub, the cache, whether to ask at all
  * @returns where it is, and its commit
- * @throws ERR_REMOTE when it cannot be had, ERR_IO when there is no room or offline nothing is there, ERR_ARGUMENT for a
- *   repository without a model, ERR_ABORTED
+ * @throws ERR_REMOTE when it cannot be had; ERR_IO when there is no room, or offline nothing there; ERR_ARGUMENT for a name
+ *   that is none, or of a repository without a model; ERR_ABORTED
+ * @example
+ * const fetched = fetchModel("Qwen/Qwen2.5-0.5B-Instruct", { offline: true, cache: "empty" });
+ * await assert.rejects(fetched, { code: "ERR_IO" });
  */
-export async function fetchModel(model: HubModel, options: FetchModelOptions = {}): Promise<FetchedModel> {
+export async function fetchModel(name: string, options: FetchModelOptions = {}): Promise<FetchedModel> {
+  checkOptions("fetchModel", options, fetchKinds);
+  const model = hubModel(name);
+  if (model === undefined)
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `fetchModel: expected OWNER/NAME[@REVISION], got ${shownValue(name)}`,
+    );
   const { cache = hubCacheFolder(), offline = isOn(process.env.HF_HUB_OFFLINE) } = options;
   const cached = new CachedModel(cache, model.id);
   if (offline) return keptModel(model, cached);

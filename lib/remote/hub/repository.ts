@@ -2,8 +2,8 @@
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { Endpoint } from "../endpoint.ts";
-import type { Checksum } from "../files/file-request.ts";
-import type { Hub } from "./hub.ts";
+import type { Checksum } from "../files/checksum.ts";
+import type { Hub } from "../files/hub.ts";
 import type { HubModel } from "./hub-model.ts";
 
 /** A file of a repository. */

@@ -31,7 +31,7 @@ beforeEach(async () => {
 afterEach(() => rm(cache, { recursive: true }));
 
 const fetch = (hub: ModelHub, text = id, options: FetchModelOptions = {}) =>
-  fetchModel(hubModel(text)!, { endpoint: hub.url, token: "", cache, offline: false, ...options });
+  fetchModel(text, { endpoint: hub.url, token: "", cache, offline: false, ...options });
 
 const root = () => join(cache, "models--acme--tiny");
 

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { SplitProgress } from "../../../../lib/corpus/split-job.ts";
 import { command } from "../../command.ts";
-import { fetchedFile } from "../../open/fetched-file.ts";
+import { fetchedFile } from "../../fetch/fetched-file.ts";
+import { modelFolder } from "../../fields.ts";
 import { durationText, Pace } from "../../report/pace.ts";
 import { progressLine } from "../../report/progress.ts";
 
@@ -40,7 +41,7 @@ export const corpusSplitCommand = command({
       .enum(["document", "running"])
       .default("document")
       .describe("document's id and number, or one number for all"),
-    tokenizer: z.string().optional().describe("model's folder, to split by tokens"),
+    tokenizer: modelFolder(z.string().optional().describe("model's folder, to split by tokens")),
     maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
     resume: z.boolean().default(false).describe("go on where a stopped split ended"),
   }),

@@ -2,7 +2,8 @@
 import { z } from "zod";
 import type { BuildIndexOptions } from "../../../../lib/index-folder/build/build.ts";
 import { command, UsageError } from "../../command.ts";
-import { fetchedFile } from "../../open/fetched-file.ts";
+import { fetchedFile } from "../../fetch/fetched-file.ts";
+import { modelFolder } from "../../fields.ts";
 import {
   embedderOf,
   encoderOptions,
@@ -23,7 +24,12 @@ const options = z.strictObject({
     .enum(["none", "auto", "exact", "hnsw"])
     .default("auto")
     .describe("index by vectors; auto: hnsw beyond 100,000 passages"),
-  embedder: z.string().default("hashed").describe("hashed, which needs no model, or an encoder's folder"),
+  embedder: modelFolder(
+    z
+      .string()
+      .default("hashed")
+      .describe("hashed, which needs no model, or an encoder's folder or name on the hub"),
+  ),
   ...encoderOptions,
   dim: z.int().min(1).default(512).describe("hashed embedder: width of a vector"),
   dtype: z.enum(["f32", "bf16", "i8", "b1"]).default("bf16").describe("vectors: stored form"),

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { command, UsageError } from "../../command.ts";
+import { modelFolder } from "../../fields.ts";
 import { deviceName } from "../../machine/device.ts";
 import { splitOf, splitOptions, withIndexProgress } from "../../options/index-options.ts";
 
@@ -14,7 +15,7 @@ export const indexAddCommand = command({
     index: z.string().describe("index folder"),
     corpus: z.string().describe("file or folder of passages, whose ids the index does not have"),
     ...splitOptions,
-    encoder: z.string().optional().describe("encoder's folder, if it is not where it was"),
+    encoder: modelFolder(z.string().optional().describe("encoder's folder, if it is not where it was")),
     device: deviceName.default("cpu").describe("what an encoder runs on: cpu or cuda"),
   }),
   run: async ({ index, corpus, encoder, device, ...given }, io) => {

@@ -7,6 +7,7 @@ import {
   type ServedEmbedder,
 } from "../../../../lib/serve/retriever/options.ts";
 import { command, UsageError, untilStopped } from "../../command.ts";
+import { modelFolder } from "../../fields.ts";
 import { deviceName } from "../../machine/device.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
@@ -16,7 +17,7 @@ const limit = (key: keyof typeof defaultLimits, help: string): z.ZodDefault<z.Zo
 
 const options = z.strictObject({
   ...searchOptions,
-  encoder: z.string().optional().describe("encoder folder to serve under /v1/embeddings"),
+  encoder: modelFolder(z.string().optional().describe("encoder folder to serve under /v1/embeddings")),
   encoderName: z.string().optional().describe("its name there; the folder's unless given"),
   encoderDtype: z.enum(["float32", "bfloat16"]).default("float32").describe("form of its weights"),
   encoderWeights: z.enum(["int8"]).optional().describe("quantises its layers' weights"),

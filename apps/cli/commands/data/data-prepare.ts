@@ -9,7 +9,7 @@ import { type Question, writeQuestions } from "../../../../lib/data/question.ts"
 import type { VerlOptions } from "../../../../lib/data/verl-parquet.ts";
 import { documentsPrompt, memoryPrompt } from "../../../../lib/rollout/formats/plain-prompts.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { fetchedFile } from "../../open/fetched-file.ts";
+import { fetchedFile } from "../../fetch/fetched-file.ts";
 import { chooseRecipe, recipeOptions } from "../../options/recipe-options.ts";
 
 /** `NAME=FILE`, or the file alone. */

@@ -7,10 +7,11 @@ import { isGguf } from "../../../../lib/base/gguf/gguf.ts";
 import { quantisedForms } from "../../../../lib/model/weights-form.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
 import { command, UsageError } from "../../command.ts";
+import { modelFolder } from "../../fields.ts";
 import { loadPolicy, policyFolders } from "../../open/local-policy.ts";
 
 const options = z.strictObject({
-  model: z.string().describe("A model folder or GGUF file."),
+  model: modelFolder(z.string().describe("A model folder or GGUF file.")),
   out: z.string().describe("Folder to write, which loads like any other."),
   weights: z
     .enum(quantisedForms)

@@ -1,6 +1,7 @@
 /** `seekrl tokenize`: text to token ids. */
 import { z } from "zod";
 import { command } from "../../command.ts";
+import { modelFolder } from "../../fields.ts";
 import { loadTokenizer } from "../../open/local-policy.ts";
 
 /** The command. */
@@ -8,7 +9,7 @@ export const tokenizeCommand = command({
   name: "tokenize",
   summary: "turns a text into token ids",
   options: z.strictObject({
-    model: z.string().describe("model folder, or its tokenizer.json"),
+    model: modelFolder(z.string().describe("model folder, or its tokenizer.json")),
     text: z.string().describe("the text"),
     specialTokens: z.boolean().default(false).describe("add the marks that begin and end a text"),
   }),

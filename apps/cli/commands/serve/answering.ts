@@ -1,5 +1,5 @@
 /** All that `seekrl serve` answers with: the model, adapters, the agent, and what learns; closed together. */
-import { basename, resolve } from "node:path";
+import { folderName } from "../../../../lib/base/files/hub-cache.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
@@ -80,7 +80,7 @@ async function openModels(given: ServeChoice, io: CommandIo, opened: Opened): Pr
   const setting = await openSetting(given, opened);
   const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");
   const { engine, tokenizer, chatTemplate, folder } = policy;
-  const { name = basename(resolve(given.model)), maxWaiting } = given;
+  const { name = folderName(given.model), maxWaiting } = given;
   const defaults = defaultsOf(given);
   const models = openLanguageModels({
     ...{ name, engine, tokenizer, chatTemplate, adapters, maxWaiting, ...defaults },

@@ -1,12 +1,13 @@
 /** What `seekrl serve` has beside models: an encoder and a cross-encoder. */
-import { basename, resolve } from "node:path";
+
 import { z } from "zod";
+import { folderName } from "../../../../lib/base/files/hub-cache.ts";
 import type { TextEncoders } from "../../../../lib/serve/api/texts/routes.ts";
-import { inGroup } from "../../fields.ts";
+import { inGroup, modelFolder } from "../../fields.ts";
 import { encoderForm } from "../../options/search-options.ts";
 
 const folder = z.strictObject({
-  folder: z.string().describe("Its folder."),
+  folder: modelFolder(z.string().describe("Its folder.")),
   name: z.string().min(1).optional().describe("Its name; the folder's unless given."),
   ...encoderForm,
 });
@@ -25,7 +26,7 @@ const schema = z.object(encoderOptions);
 type OpenedEncoders = Pick<TextEncoders, "embedding" | "reranker"> & Disposable;
 
 /** The name under which a folder answers. */
-const nameOf = (given: z.output<typeof folder>): string => given.name ?? basename(resolve(given.folder));
+const nameOf = (given: z.output<typeof folder>): string => given.name ?? folderName(given.folder);
 
 /** Opens what the options say. */
 export async function openEncoders({

@@ -1,7 +1,8 @@
 /** `seekrl mcp serve`: a search, its documents and an agent as tools of the Model Context Protocol. */
-import { basename, resolve } from "node:path";
+
 import { z } from "zod";
 import { messageOf } from "../../../../lib/base/errors.ts";
+import { folderName } from "../../../../lib/base/files/hub-cache.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { McpToolParts } from "../../../../lib/serve/mcp/parts.ts";
 import { type CommandIo, command, UsageError, untilStopped } from "../../command.ts";
@@ -39,8 +40,7 @@ export const mcpServeCommand = command({
     refuseIdle(given);
     using setting = await openServedAgentSetting(given);
     await using policy = await openPolicy(given);
-    const agent =
-      policy && (await servedAgent(policy, setting, { parent: basename(resolve(given.model ?? "")) }));
+    const agent = policy && (await servedAgent(policy, setting, { parent: folderName(given.model ?? "") }));
     await using opened = await openCorpus(given);
     const parts = {
       ...{ search: setting.search, agent, corpus: opened?.corpus },

@@ -1,0 +1,93 @@
+/** Models by their names on the hub in place of folders: tokenized, tuned under an adapter, pinned in the run's folder. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { projectRoot } from "../../../project.ts";
+import { type ModelHub, startModelHub } from "../../../remote/hub/model-hub.ts";
+import { runCli, runCliWith } from "../../run-cli.ts";
+
+const id = "Qwen/Qwen2.5-0.5B-Instruct";
+let [folder, hub] = ["", undefined] as unknown as [string, ModelHub];
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "seekrl-hub-cli-"));
+  const names = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "world.json"];
+  const files = await Promise.all(
+    names.map(
+      async (name) => [name, await readFile(join(projectRoot, "world", "checkpoint", name))] as const,
+    ),
+  );
+  hub = await startModelHub(id, Object.fromEntries(files));
+});
+after(async () => {
+  await hub?.[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const run = (...args: string[]) =>
+  runCliWith({ HF_ENDPOINT: hub.url, HF_HUB_CACHE: join(folder, "cache"), HF_TOKEN: "" }, ...args);
+
+test("a model is fetched by its name, once, and used from then on", async () => {
+  const first = await run("tokenize", "--model", id, "--text", "Who founded Evertech?", "--json");
+  assert.equal(first.code, 0, first.stderr);
+  assert.match(
+    first.stderr,
+    /Instruct: commit c{40}, \d+ MiB fetched: .*models--Qwen--Qwen2.5-0.5B-Instruct/,
+  );
+  const here = await runCli(
+    "tokenize",
+    "--model",
+    join(projectRoot, "world", "checkpoint"),
+    "--text",
+    "Who founded Evertech?",
+    "--json",
+  );
+  assert.equal(first.stdout, here.stdout);
+  const again = await run("tokenize", "--model", `${id}@main`, "--text", "Who", "--json");
+  assert.match(again.stderr, /from the cache/);
+});
+
+test("a training notes name and commit, and its adapter names its model by them", async () => {
+  const data = join(folder, "data.jsonl");
+  const out = join(folder, "run");
+  await writeFile(data, `${JSON.stringify({ prompt: "Who founded Evertech?", completion: " Mira" })}\n`);
+  const sizes = ["--epochs", "1", "--checkpoint-every", "1"];
+  const tuned = await run("sft", "--model", id, "--data", data, "--out", out, "--lora", "rank=2", ...sizes);
+  assert.equal(tuned.code, 0, tuned.stderr);
+  assert.match(
+    await readFile(join(out, "config.yaml"), "utf8"),
+    /model: "?hf:\/\/Qwen\/Qwen2.5-0.5B-Instruct@c{40}"?\n/,
+  );
+  const peft = JSON.parse(await readFile(join(out, "model", "adapter_config.json"), "utf8"));
+  assert.deepEqual([peft.base_model_name_or_path, peft.revision], [id, hub.commit]);
+  const asked = await run(
+    "generate",
+    "--model",
+    join(out, "model"),
+    "--prompt",
+    "Who",
+    "--max-tokens",
+    "2",
+    "--json",
+  );
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.doesNotMatch(asked.stderr, /warning/);
+});
+
+test("a path with a slip of the pen is said to be no path, and no name either", async () => {
+  const { code, stderr } = await run("generate", "--model", "modles/qwen", "--prompt", "Who");
+  assert.equal(code, 1);
+  assert.match(stderr, /modles\/qwen: no such file or folder here; on the hub: .*got 404/);
+});
+
+test("the calls of the page about models end well", async () => {
+  const page = await readFile(join(projectRoot, "docs", "models.md"), "utf8");
+  const calls = [...page.matchAll(/^npx seekrl (generate --model Qwen\/.*) --prompt "(.*)"$/gm)];
+  assert.equal(calls.length, 2);
+  for (const [, call = "", prompt = ""] of calls) {
+    const { code, stderr } = await run(...call.split(" "), "--prompt", prompt, "--max-tokens", "2");
+    assert.equal(code, 0, stderr);
+  }
+});
