@@ -124,6 +124,8 @@ export { type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
 export type { Learners, RlBatch, RlMetrics, RlOptions, SampleRollouts, Task } from "./train/rl-options.ts";
+export { RankRoles } from "./train/roles/rank-roles.ts";
+export { type RollOutOptions, rollOut } from "./train/roles/roll-out.ts";
 export type { BestOptions, RunOptions } from "./train/run/run-options.ts";
 export type { Settings } from "./train/run/settings.ts";
 export { epochs, type SftBatch, type SftMetrics, type SftOptions, sft } from "./train/sft.ts";

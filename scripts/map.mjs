@@ -187,6 +187,7 @@ const folders = {
   "lib/train/algorithm": "what is optimised: presets, advantages, schedules",
   "lib/train/batch": "from trajectories to packed rows",
   "lib/train/pipeline": "rollouts ahead of their step: how far, how stale, what corrects them",
+  "lib/train/roles": "who generates and who trains, and what the ranks of a job go through together",
   "lib/train/memory": "what a training holds at its peak, and what layers keep for the backward pass",
   "lib/train/learner": "models that learn: policy, critic, one update",
   "lib/train/run": "a run's folder: checkpoints, logs, resuming",

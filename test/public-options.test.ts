@@ -32,11 +32,11 @@ const evaluation = { every: 1, evaluate: async () => ({}) };
 const clip = { low: 0.1, high: 0.1 };
 const kl = { in: "loss", estimator: "k1", coef: 1 };
 const algorithm = { advantage: "grpo", clip, kl };
-const training = {
-  ...{ steps: 1, run, evaluation, algorithm, batch: { questions: 1 }, learningRate: { policy: () => 1 } },
-  learners: { trainer: {} },
+const generation = {
+  ...{ steps: 1, evaluation, algorithm, batch: { questions: 1 } },
   task: { questions: [], rollout: agent, reward: () => 0 },
 };
+const training = { ...generation, run, learningRate: { policy: () => 1 }, learners: { trainer: {} } };
 
 /** Each call with its options, and those that it cannot do without. */
 const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Options?]>> = {
@@ -82,6 +82,11 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "openLearners(algorithm)": [(o) => seekrl.openLearners({}, o), algorithm],
   "openLearners(options)": [(o) => seekrl.openLearners({}, algorithm, o)],
   "rl(options)": [seekrl.rl, training],
+  "rollOut(options)": [
+    seekrl.rollOut,
+    { ...generation, policy: {}, roles: Object.create(seekrl.RankRoles.prototype) },
+  ],
+  "RankRoles.open(options)": [(o) => seekrl.RankRoles.open({}, o), { rolloutRanks: 1 }],
   "epochs(options)": [(o) => seekrl.epochs([{}], o), { batchSize: 1, epochs: 1 }],
   "sft(options)": [seekrl.sft, { ...learning, run, evaluation }],
   "Encoder.open(options)": [(o) => Encoder.open("folder", o)],

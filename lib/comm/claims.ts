@@ -25,17 +25,18 @@ export function balanced(sizes: readonly number[], numRanks: number): number[][]
  * Hands out the items of a list that all ranks run together, each to one of them. A rank gets its balanced share first and
  * then what others have not begun; who runs an item depends on time, so its result must not depend on who ran it.
  *
- * @param processGroup - the ranks, which all call this with the same list
+ * @param processGroup - the ranks, those of which that share the list call this with the same one
  * @param name - of the list, for this group alone
- * @param sizes - of the items, in any unit
+ * @param list - sizes of the items, in any unit, and the numbers of the ranks that share them
  * @returns the next item of this rank's; undefined when none is left
  */
 export function claims(
   processGroup: ProcessGroup,
   name: string,
-  sizes: readonly number[],
+  { sizes, askers }: { readonly sizes: readonly number[]; readonly askers: readonly number[] },
 ): () => Promise<number | undefined> {
-  const { rank, size } = processGroup;
+  const { length: size } = askers;
+  const rank = askers.indexOf(processGroup.rank);
   const shares = balanced(sizes, size);
   // The rank whose share is taken from now; the next one once it is used up.
   let offset = 0;

@@ -11,6 +11,8 @@ export interface AskingRanks {
   readonly processGroup: ProcessGroup;
   /** What comes of the questions; names them among all that the group ever asks. */
   readonly what: string;
+  /** The numbers of the ranks that ask; the others ask none. @default all */
+  readonly askers?: readonly number[] | undefined;
   /** What each question is expected to cost, in any unit. @default all the same */
   readonly sizes?: readonly number[];
   /** What the ranks tell each other first: what comes of these questions follows. @default nothing */
@@ -25,9 +27,18 @@ interface Outcome<Result, Loss> {
 }
 
 /** Which questions this rank asks, and how many at once. */
-export function ownQuestions(count: number, { processGroup, what, sizes }: AskingRanks, most: number) {
-  const take = claims(processGroup, what, sizes ?? new Array<number>(count).fill(1));
-  return { take, concurrency: Math.min(most, Math.ceil((count / processGroup.size) * begunAtOnce)) };
+export function ownQuestions(
+  count: number,
+  { processGroup, what, askers = ranksOf(processGroup), sizes }: AskingRanks,
+  most: number,
+) {
+  if (!askers.includes(processGroup.rank)) return { take: async () => undefined, concurrency: 0 };
+  const take = claims(processGroup, what, { sizes: sizes ?? new Array<number>(count).fill(1), askers });
+  return { take, concurrency: Math.min(most, Math.ceil((count / askers.length) * begunAtOnce)) };
+}
+
+function ranksOf({ size }: ProcessGroup): number[] {
+  return Array.from({ length: size }, (_, rank) => rank);
 }
 
 /** What came of the questions of all ranks, on each of them. */

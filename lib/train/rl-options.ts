@@ -7,6 +7,7 @@ import {
   optionsOf,
   wholeKind,
 } from "../base/check-options.ts";
+import { digestOf } from "../base/files/digests.ts";
 import type { Question } from "../data/question.ts";
 import type { Policy } from "../model/policy.ts";
 import type { TaskRewards } from "../reward/score-trajectory.ts";
@@ -17,7 +18,9 @@ import type { Schedule } from "./algorithm/schedule.ts";
 import { type CollapseOptions, collapseKind } from "./collapse.ts";
 import type { Critic } from "./learner/critic.ts";
 import type { Trainer } from "./learner/trainer.ts";
+import { type RankRoles, rolesKind } from "./roles/rank-roles.ts";
 import { type RunOptions, runKind } from "./run/run-options.ts";
+import type { Settings } from "./run/settings.ts";
 
 /** What learns, and what it must stay close to. */
 export interface Learners {
@@ -92,6 +95,8 @@ export interface RlOptions {
   readonly learningRate: { readonly policy: Schedule; readonly critic?: Schedule };
   /** Of the order of questions and of every rollout. @default 0 */
   readonly seed?: number;
+  /** Who generates for this rank and the others that train; they evaluate too. @default every rank does both */
+  readonly roles?: RankRoles | undefined;
   /** @default nothing is written */
   readonly run?: RunOptions | undefined;
   /** Adds its numbers to the metrics after every `every` steps and after the last. */
@@ -146,6 +151,7 @@ export const rlKinds: OptionKinds<RlOptions> = {
   steps: wholeKind,
   learningRate: optionsOf<RlOptions["learningRate"]>({ policy: "function", critic: "function" }, ["policy"]),
   seed: wholeKind,
+  roles: rolesKind,
   run: runKind,
   evaluation: optionsOf<NonNullable<RlOptions["evaluation"]>>(
     { every: countKind, isFirst: "boolean", evaluate: "function" },
@@ -156,6 +162,18 @@ export const rlKinds: OptionKinds<RlOptions> = {
   onStep: "function",
   signal: "signal",
 };
+
+/** What decides the outcome, as far as it is data: functions are compared by what they are made of, in `run.settings`. */
+export function rlSettings({
+  task: { questions },
+  algorithm,
+  batch,
+  ...others
+}: Pick<RlOptions, "task" | "algorithm" | "batch" | "seed" | "steps">): Settings {
+  const { maxTokens: _, ...sizes } = batch;
+  const { seed = 0, steps } = others;
+  return { questions: digestOf(JSON.stringify(questions)), algorithm, batch: sizes, seed, steps };
+}
 
 /** What it cannot do without. */
 export const rlRequired = ["learners", "task", "algorithm", "batch", "steps", "learningRate"] as const;

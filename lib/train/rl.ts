@@ -4,11 +4,9 @@ import { performance } from "node:perf_hooks";
 import { checkOptions } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError } from "../base/errors.ts";
-import { digestOf } from "../base/files/digests.ts";
 import { mixSeed } from "../base/random.ts";
-import { type ProcessGroup, throwIfAnyAborted } from "../comm/process-group.ts";
+import { throwIfAnyAborted } from "../comm/process-group.ts";
 import { checkQuestions } from "../data/question.ts";
-import { ResponseLengths } from "../rollout/response-lengths.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";
 import { toExperience } from "./experience.ts";
@@ -16,22 +14,16 @@ import { checkOffPolicy, offPolicyAlgorithm } from "./pipeline/off-policy.ts";
 import { RolloutPipeline } from "./pipeline/rollout-pipeline.ts";
 import { StepVersions, stalenessMetrics } from "./pipeline/staleness.ts";
 import { groupMetrics, isOfPool, rolloutMetrics, workerMetrics } from "./rl-metrics.ts";
-import { type RlMetrics, type RlOptions, rlKinds, rlRequired } from "./rl-options.ts";
+import { type RlMetrics, type RlOptions, rlKinds, rlRequired, rlSettings } from "./rl-options.ts";
+import { isEvaluated, LoopRanks } from "./roles/loop-ranks.ts";
 import { explainNonFinite } from "./run/non-finite.ts";
 import { type Run, withRun } from "./run/run.ts";
 import type { RunSubject } from "./run/run-state.ts";
-import type { Settings } from "./run/settings.ts";
-import {
-  checkSamples,
-  type RewardedRollout,
-  type StepRollouts,
-  scoredOf,
-  stepRollouts,
-} from "./step-rollouts.ts";
+import { checkSamples, type RewardedRollout, type StepRollouts, scoredOf } from "./step-rollouts.ts";
 import { type LearntRollouts, learntRollouts, trajectoryRows } from "./trajectory-rows.ts";
 import { update } from "./update.ts";
 
-function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): void {
+function check({ learners, algorithm, batch, task, collapse, run, roles }: RlOptions): void {
   const wrong = (message: string): never => {
     throw new SeekError("ERR_ARGUMENT", message);
   };
@@ -44,6 +36,10 @@ function check({ learners, algorithm, batch, task, collapse, run }: RlOptions): 
   checkOffPolicy(algorithm, batch);
   if (collapse?.action === "rollback" && run?.best === undefined)
     wrong("collapse.action: rollback needs run.best, which keeps the best checkpoint");
+  if (roles?.isRollout)
+    wrong(`roles: expected a rank that trains, got rank ${roles.job.rank}, which calls rollOut`);
+  if (roles !== undefined && learners.trainer.processGroup !== roles.training)
+    wrong("learners.trainer: expected one whose processGroup is roles.training");
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
   checkQuestions("task.questions", task.questions);
 }
@@ -87,54 +83,42 @@ async function learn(step: number, rewarded: readonly RewardedRollout[], options
   };
 }
 
-async function evaluation(step: number, { evaluation: hook, steps }: RlOptions) {
-  if (hook === undefined || (step % hook.every !== 0 && step !== steps)) return {};
-  return hook.evaluate(step);
+async function evaluation(step: number, options: RlOptions) {
+  if (!isEvaluated(step, options)) return {};
+  return options.roles === undefined ? options.evaluation?.evaluate(step) : options.roles.evaluated();
 }
 
-async function evaluateFirst(
-  { learners, evaluation: hook, signal }: RlOptions,
-  run: Run | undefined,
-): Promise<void> {
-  if (!hook?.isFirst || (run?.resumedStep ?? 0) > 0) return;
-  await throwIfAnyAborted(learners.trainer.processGroup, signal, "rl");
-  await run?.logMetrics({ step: 0, ...(await hook.evaluate(0)) });
-}
-
-/** Rolls out a step after the other; of several ranks, all tell each other what came of a step before the next. */
-function rollingOut(options: RlOptions, processGroup: ProcessGroup | undefined) {
-  const lengths = new ResponseLengths();
-  const name = processGroup?.newName("rollouts") ?? "";
-  let after: Promise<unknown> = Promise.resolve();
-  return (step: number, signal: AbortSignal): Promise<StepRollouts> => {
-    const ranks = processGroup && { processGroup, name, lengths, after };
-    const rollouts = stepRollouts(step, { ...options, signal }, ranks);
-    after = rollouts.catch(() => undefined);
-    return rollouts;
-  };
+async function evaluateFirst(options: RlOptions, { run, ranks }: Loop): Promise<void> {
+  if ((run?.resumedStep ?? 0) > 0 || !isEvaluated(0, options)) return;
+  await throwIfAnyAborted(ranks.all, options.signal, "rl");
+  const figures = await evaluation(0, options);
+  await run?.logMetrics({ step: 0, ...figures });
 }
 
 /** What goes on from step to step. */
 interface Loop {
   readonly run: Run | undefined;
+  readonly ranks: LoopRanks;
   readonly rollouts: RolloutPipeline<StepRollouts>;
   readonly versions: StepVersions;
 }
 
-async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeline, versions }: Loop) {
+async function rlStep(index: number, options: RlOptions, loop: Loop) {
+  const { run, ranks, rollouts: pipeline, versions } = loop;
   const step = index + 1;
   const started = performance.now();
   const groups = await pipeline.take(index);
-  const { processGroup } = options.learners.trainer;
-  await throwIfAnyAborted(processGroup, options.signal, "rl");
+  const { trainer } = options.learners;
+  await throwIfAnyAborted(ranks.all, options.signal, "rl");
   const sampled = groups.all.flat();
   const rewarded = scoredOf(sampled, step);
   const between = performance.now();
-  versions.begin(options.learners.trainer.policy.weightsVersion);
+  versions.begin(trainer.policy.weightsVersion);
   const trajectories = sampled.map(({ trajectory }) => trajectory);
   const { learnt, rollouts, klCoef } = await learn(index, scoredOf(groups.kept.flat(), step), options);
   // What generates needs them whole.
-  await options.learners.trainer.gatherWeights();
+  await trainer.gatherWeights();
+  await options.roles?.shareWeights(trainer.policy);
   const own = {
     step,
     ...rolloutMetrics(rewarded),
@@ -148,7 +132,7 @@ async function rlStep(index: number, options: RlOptions, { run, rollouts: pipeli
     ...(await evaluation(step, options)),
   };
   // What the loop decides by its metrics must be the same on all ranks: clocks are not.
-  const metrics: typeof own = (await processGroup?.broadcast("metrics", own)) ?? own;
+  const metrics: typeof own = (await trainer.processGroup?.broadcast("metrics", own)) ?? own;
   await run?.logTrajectories(trajectoryRows(step, sampled, rowOptions(rollouts, options)));
   await run?.logMetrics(metrics);
   await options.onStep?.(metrics, trajectories);
@@ -165,17 +149,13 @@ function sinceStart({ trainer: { policy, numSteps } }: RlOptions["learners"]): n
   return policy.weightsVersion - numSteps;
 }
 
-/** What decides the outcome, as far as it is data: functions are compared by what they are made of, in `run.settings`. */
-function settingsOf({ task: { questions }, algorithm, batch }: RlOptions): Settings {
-  const { maxTokens: _, ...sizes } = batch;
-  return { questions: digestOf(JSON.stringify(questions)), algorithm, batch: sizes };
-}
-
-function subjectOf(options: RlOptions): RunSubject {
+function subjectOf(options: RlOptions, ranks: LoopRanks): RunSubject {
   const { learners, learningRate, steps, seed = 0 } = options;
   const { trainer, critic } = learners;
   const learningRates = { ...learningRate, critic: learningRate.critic ?? learningRate.policy };
-  return { kind: "rl", seed, steps, settings: settingsOf(options), learningRates, trainer, critic };
+  const { seed: _, steps: __, ...settings } = rlSettings(options);
+  const endWith = (error: unknown): Promise<void> => ranks.endWith(error);
+  return { kind: "rl", seed, steps, settings, learningRates, trainer, critic, endWith };
 }
 
 /** The guard of a run, which knows what the steps before a resume were like; none where nothing is to be done. */
@@ -236,34 +216,42 @@ function withKlCoef(options: RlOptions, coef: number | undefined): RlOptions {
 export async function rl(options: RlOptions): Promise<RlMetrics | undefined> {
   checkOptions("rl", options, rlKinds, rlRequired);
   check(options);
-  const { steps, signal } = options;
-  const { trainer } = options.learners;
-  return withRun(options.run, subjectOf(options), async (run) => {
-    let last: RlMetrics | undefined;
-    let hasEnded = run?.hasEnded ?? false;
-    let klCoef = run?.resumedKlCoef;
-    const guard = await openGuard(options, run);
-    await evaluateFirst(options, run);
-    const staleness = options.batch.staleness ?? 0;
-    await using beside = staleness > 0 ? await trainer.processGroup?.beside("rollouts") : undefined;
-    await using rollouts = new RolloutPipeline<StepRollouts>(
-      { steps, staleness, signal },
-      rollingOut(options, beside ?? trainer.processGroup),
-    );
-    const loop: Loop = { run, rollouts, versions: new StepVersions() };
-    for (let step = run?.resumedStep ?? 0; step < steps && !hasEnded; step += 1) {
-      await throwIfAnyAborted(trainer.processGroup, signal, "rl");
-      const done = await rlStep(step, withKlCoef(options, klCoef), loop);
-      last = done.metrics;
-      klCoef = done.klCoef;
-      const collapse = guard?.add(last);
-      if (collapse !== undefined) {
-        await answerCollapse(step + 1, collapse, options, run);
-        break;
-      }
-      hasEnded = options.endWhen?.(last) ?? false;
-      await run?.finishStep(last, { isLast: step + 1 === steps, hasEnded, klCoef });
+  const { steps, signal, roles, learners } = options;
+  const { staleness = 0 } = options.batch;
+  const training = learners.trainer.processGroup;
+  // Both outlive the run: where it fails, the others are told before this rank waits for them here.
+  await using ranks = await LoopRanks.open({ roles, training, staleness });
+  await using rollouts = new RolloutPipeline<StepRollouts>(
+    { steps, staleness, signal },
+    ranks.rollingOut(options),
+  );
+  return await withRun(options.run, subjectOf(options, ranks), (run) =>
+    runSteps(options, { run, ranks, rollouts, versions: new StepVersions() }),
+  );
+}
+
+async function runSteps(options: RlOptions, loop: Loop): Promise<RlMetrics | undefined> {
+  const { steps, signal, roles, learners } = options;
+  const { run, ranks } = loop;
+  const [first, guard] = [run?.resumedStep ?? 0, await openGuard(options, run)];
+  let last: RlMetrics | undefined;
+  let hasEnded = run?.hasEnded ?? false;
+  let klCoef = run?.resumedKlCoef;
+  await roles?.begin(learners.trainer.policy, rlSettings(options), { step: first, hasEnded });
+  await evaluateFirst(options, loop);
+  for (let step = first; step < steps && !hasEnded; step += 1) {
+    await throwIfAnyAborted(ranks.all, signal, "rl");
+    const done = await rlStep(step, withKlCoef(options, klCoef), loop);
+    last = done.metrics;
+    klCoef = done.klCoef;
+    const collapse = guard?.add(last);
+    hasEnded = collapse === undefined && (options.endWhen?.(last) ?? false);
+    await roles?.goesOn(collapse === undefined && !hasEnded);
+    if (collapse !== undefined) {
+      await answerCollapse(step + 1, collapse, options, run);
+      break;
     }
-    return last;
-  });
+    await run?.finishStep(last, { isLast: step + 1 === steps, hasEnded, klCoef });
+  }
+  return last;
 }

@@ -58,7 +58,7 @@ export type SampledRollout = Omit<RewardedRollout, "reward"> & {
 /** ReMax's baseline: what the greedy trajectory earns in all. */
 async function greedyReward(
   question: Question,
-  { task, algorithm }: RlOptions,
+  { task, algorithm }: StepTask,
   run: { readonly seed: number; readonly signal: AbortSignal },
 ): Promise<number | undefined> {
   if (algorithm.advantage !== "remax") return undefined;
@@ -70,7 +70,7 @@ async function greedyReward(
 async function sampleGroup(
   group: number,
   question: Question,
-  options: RlOptions,
+  options: StepTask,
   run: { readonly seed: number; readonly samples: number; readonly signal: AbortSignal },
 ): Promise<SampledRollout[]> {
   const { task, algorithm, batch } = options;
@@ -104,17 +104,22 @@ export interface RolloutRanks {
   readonly processGroup: ProcessGroup;
   /** Of the run among all that the group ever does. */
   readonly name: string;
+  /** The numbers of those that do; the others learn what came of it. @default all */
+  readonly askers?: readonly number[] | undefined;
   /** What questions are expected to cost. */
   readonly lengths: ResponseLengths;
   /** The rollouts of the steps before, which the ranks tell each other first. */
   readonly after: Promise<unknown>;
 }
 
+/** What of a training decides a step's rollouts. */
+export type StepTask = Pick<RlOptions, "task" | "algorithm" | "batch" | "seed" | "signal">;
+
 /** A step's rollouts by question, and those among them to learn from. */
 export type StepRollouts = Awaited<ReturnType<typeof stepRollouts>>;
 
 /** A step's rollouts, and those among them to learn from; of several ranks, what all of them have rolled out. */
-export function stepRollouts(step: number, options: RlOptions, ranks?: RolloutRanks) {
+export function stepRollouts(step: number, options: StepTask, ranks?: RolloutRanks) {
   const { task, batch, algorithm, seed = 0 } = options;
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
@@ -132,7 +137,7 @@ async function sampleGroups(
   step: number,
   items: readonly number[],
   first: number,
-  options: RlOptions,
+  options: StepTask,
   ranks: RolloutRanks | undefined,
 ): Promise<SampledRollout[][]> {
   const { task, batch, algorithm, seed = 0, signal } = options;

@@ -18,7 +18,10 @@ async function talk(group: ProcessGroup): Promise<void> {
     await group.allGather("work", rank === 1 ? Promise.reject(new Error("no")) : rank);
   if (what === "settings") await group.agree({ steps: rank === 2 ? 6 : 5, model: "m" });
   if (what === "claims") {
-    const take = claims(group, "items", JSON.parse(rest[0] ?? "[]") as number[]);
+    const take = claims(group, "items", {
+      sizes: JSON.parse(rest[0] ?? "[]") as number[],
+      askers: [0, 1],
+    });
     for (let item = await take(); item !== undefined; item = await take()) {
       tell(item);
       // A slow rank: the others take what it has not begun.

@@ -10,9 +10,9 @@ import { type Policy, policyParts } from "../../model/policy.ts";
  * @param policy - on every rank one of the same shape
  * @param processGroup - the ranks, which all call this
  * @param root - whose weights they are, `@default` 0
- * @throws ERR_STATE for a policy of another shape, and once it is closed; ERR_REMOTE naming the rank that is gone
+ * @throws ERR_ARGUMENT for a model under tensor parallelism; ERR_STATE for a policy of another shape, and once it is closed; ERR_REMOTE naming the rank that is gone
  */
-export function broadcastWeights(policy: Policy, processGroup: ProcessGroup, root = 0): Promise<void> {
+export async function broadcastWeights(policy: Policy, processGroup: ProcessGroup, root = 0): Promise<void> {
   const { handles } = policyParts(policy, "broadcastWeights");
-  return native().broadcastWeights(...handles, processGroup.handle, root);
+  await native().broadcastWeights(...handles, processGroup.handle, root);
 }

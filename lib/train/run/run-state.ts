@@ -24,6 +24,8 @@ export interface RunSubject {
   readonly learningRates: Readonly<Record<string, Schedule>>;
   readonly trainer: Trainer;
   readonly critic?: Critic | undefined;
+  /** Ends this rank's work with an error, and that of the others wherever they wait for it. @default the trainer's ranks end */
+  readonly endWith?: ((error: unknown) => Promise<void>) | undefined;
 }
 
 /** What a loop has come to besides its weights. */

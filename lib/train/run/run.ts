@@ -279,7 +279,7 @@ export async function withRun<Result>(
     await run?.saveModel();
     return result;
   } catch (error) {
-    await subject.trainer.processGroup?.endWith(error);
+    await (subject.endWith?.(error) ?? subject.trainer.processGroup?.endWith(error));
     // What ended the run is reported, also where no checkpoint can be written.
     await run?.keepFinished().catch(() => undefined);
     throw error;

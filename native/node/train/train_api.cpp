@@ -64,11 +64,13 @@ Napi::Value read_weights(const Napi::CallbackInfo& info) {
 // broadcastWeights(model, adapter or undefined, processGroup, root): what is trained, in place, and its version
 Napi::Value broadcast_weights(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(
-        info.Env(), device_queue(),
-        [policy = policy_of(info[0], info[1]), group = process_group_of(info[2]), root = to_integer(info[3], "root")] {
-          train::broadcast_weights(policy, *group, static_cast<int>(root));
-        });
+    const model::Policy policy = policy_of(info[0], info[1]);
+    require(!policy.decoder->parallel().is_split(), ErrorCode::kArgument,
+            "weights of another rank: expected a model that each rank holds whole, got one under tensor parallelism");
+    return post(info.Env(), device_queue(),
+                [policy, group = process_group_of(info[2]), root = to_integer(info[3], "root")] {
+                  train::broadcast_weights(policy, *group, static_cast<int>(root));
+                });
   });
 }
 

@@ -1,8 +1,10 @@
 /**
  * One rank of a small training: `node training-rank.js WHAT [FOLDER] [OPTIONS]`, with torchrun's variables; without them,
- * one process. OPTIONS are JSON: those of the learners, `steps`, `staleness` and what is planted.
+ * one process. OPTIONS are JSON: those of the learners, `steps`, `staleness`, what is planted, and
+ * `rolloutRanks`, with which, 0 included, each step is evaluated by what the weights are.
  */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
+import type { Model } from "../../../lib/model/model.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
@@ -16,11 +18,13 @@ const folder = into === "" ? undefined : into;
 const {
   steps: numSteps,
   staleness,
+  rolloutRanks,
   fault,
   ...learner
 } = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards"> & {
   readonly steps?: number;
   readonly staleness?: number;
+  readonly rolloutRanks?: number;
   readonly fault?: PlantedFault;
 };
 if (fault !== undefined) plantFault(fault, Number(RANK));
@@ -40,6 +44,12 @@ async function tellWeights(policy: Policy): Promise<void> {
   }
 }
 
+/** A number that any other weights would hardly have. */
+async function digest(model: Model): Promise<number> {
+  const values = await Promise.all(probed.map((name) => model.parameter(name)));
+  return values.flatMap((one) => [...one]).reduce((sum, value, i) => sum + value * (i + 1), 0);
+}
+
 const adapterPart = "base_model.model.model.layers.1.mlp.up_proj.lora_B.weight";
 
 async function train(processGroup: ProcessGroup): Promise<void> {
@@ -47,7 +57,12 @@ async function train(processGroup: ProcessGroup): Promise<void> {
   if (what === "ppo" || what === "grpo") {
     const algorithm = algorithms[what];
     const steps = numSteps ?? 4;
-    const run = { algorithm, steps, staleness, processGroup, learner, onStep, onEnd: tellWeights };
+    const evaluate =
+      rolloutRanks === undefined
+        ? {}
+        : { evaluate: async (model: Model) => ({ weights: await digest(model) }) };
+    const ranks = { staleness, processGroup, rolloutRanks: rolloutRanks || undefined };
+    const run = { algorithm, steps, ...ranks, ...evaluate, learner, onStep, onEnd: tellWeights };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }

@@ -12,6 +12,8 @@ import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { rl } from "../../../lib/train/rl.ts";
 import type { RlMetrics, RlOptions, SampleRollouts } from "../../../lib/train/rl-options.ts";
+import { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
+import { rollOut } from "../../../lib/train/roles/roll-out.ts";
 import { tinyModel } from "../tiny.ts";
 
 /** The token that is rewarded. */
@@ -91,6 +93,10 @@ export interface BanditOptions {
   readonly staleness?: number | undefined;
   readonly processGroup?: ProcessGroup | undefined;
   readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
+  /** Of the process group, so many that only generate. @default all generate and train */
+  readonly rolloutRanks?: number | undefined;
+  /** Evaluates after each step, on ranks that generate where there are such. */
+  readonly evaluate?: (model: Model) => Promise<Readonly<Record<string, number>>>;
   /** Sees the weights that the run ends with. */
   readonly onEnd?: (model: Model) => Promise<void>;
 }
@@ -111,25 +117,42 @@ export async function runBandit({
   signal,
   staleness,
   processGroup,
+  rolloutRanks,
+  evaluate,
   learner,
   onEnd,
 }: BanditOptions): Promise<void> {
-  await using model = await tinyModel(1, dtype);
-  await using reference = await model.clone();
+  await using roles =
+    rolloutRanks === undefined ? undefined : await RankRoles.open(processGroup!, { rolloutRanks });
+  // A rank that generates has other weights until it gets those that are trained.
+  await using model = await tinyModel(roles?.isRollout ? 5 : 1, dtype);
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
-  const options = { weightDecay: 0, ...learner, processGroup };
+  const evaluation = evaluate && { every: 1, isFirst: true, evaluate: () => evaluate(model) };
+  const batch = { questions: 4, samples, maxTokens: 64, oldLogprobs, staleness: staleness ?? 0 };
+  const rollout = rolloutsOn(engine);
+  if (roles?.isRollout) {
+    const task = { questions, rollout, reward: shareOfWanted };
+    await rollOut({
+      ...{ policy: model, roles, task, algorithm, batch, steps, seed: 11 },
+      evaluation,
+      signal,
+    });
+    await onEnd?.(model);
+    return;
+  }
+  await using reference = await model.clone();
+  const options = { weightDecay: 0, ...learner, processGroup: roles?.training ?? processGroup };
   await using trainer = await Trainer.open(model, options);
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   await rl({
     learners: { trainer, reference, critic },
     task: {
       questions,
-      rollout: rolloutsOn(engine),
+      rollout,
       reward: (trajectory) => rewardFactor(trainer.numSteps) * shareOfWanted(trajectory),
     },
     algorithm,
-    batch: { questions: 4, samples, maxTokens: 64, oldLogprobs, staleness: staleness ?? 0 },
-    steps,
+    ...{ batch, steps, roles, evaluation },
     learningRate: { policy: schedule({ peak: 1e-2 }) },
     seed: 11,
     run: folder === undefined ? undefined : { folder, checkpointEvery: 3, best, logTokens },

@@ -1,0 +1,80 @@
+/** Ranks that only generate beside ranks that only train: the numbers and weights of a training in which all do both. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { rl } from "../../../lib/train/rl.ts";
+import type { RlOptions } from "../../../lib/train/rl-options.ts";
+import { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
+import { rollOut } from "../../../lib/train/roles/roll-out.ts";
+import { runRanks } from "../../comm/ranks.ts";
+import { withFolder } from "../run/kill.ts";
+import { runTraining, steady, weightsOf } from "./runs.ts";
+
+const run = (size: number, what: string, options: object) =>
+  runTraining(size, what, "", JSON.stringify(options));
+
+test("one rank that generates and one that trains have the bits of one process, after each step", async () => {
+  const [alone] = await run(1, "ppo", { rolloutRanks: 0 });
+  const [training, generating] = await run(2, "ppo", { rolloutRanks: 1 });
+  // The weights that were evaluated are those of the rank that generates.
+  assert.equal(new Set(alone!.slice(0, 4).map(({ weights }) => weights)).size, 4);
+  assert.deepEqual(steady(training!), steady(alone!));
+  assert.deepEqual(weightsOf(generating!), weightsOf(alone!));
+  assert.equal(generating!.length, weightsOf(alone!).length);
+});
+
+test("two ranks that generate and two that train have the bits of the two alone, whatever these share out", async () => {
+  const [alone] = await run(2, "grpo", { rolloutRanks: 0, zero: 3 });
+  const ranks = await run(4, "grpo", { rolloutRanks: 2, zero: 3 });
+  for (const lines of ranks.slice(0, 2)) assert.deepEqual(steady(lines), steady(alone!));
+  for (const lines of ranks.slice(2)) assert.deepEqual(weightsOf(lines), weightsOf(alone!));
+});
+
+test("with staleness 1 they work at the same time, of rollouts no older than that, and end with the same weights", async () => {
+  const steps = 6;
+  const [first, second, generating] = await run(3, "grpo", { rolloutRanks: 1, staleness: 1, steps });
+  assert.deepEqual(steady(first!), steady(second!));
+  assert.deepEqual(weightsOf(generating!), weightsOf(first!));
+  const oldest = first!.slice(0, steps).map((line) => line["staleness/max"] as number);
+  assert.equal(Math.max(...oldest), 1, JSON.stringify(oldest));
+});
+
+test("a rank that generates is killed: the one that trains names it, and both go on to the weights of one process", async () => {
+  const [alone] = await run(1, "grpo", { rolloutRanks: 0 });
+  await withFolder(async (folder) => {
+    const args = ["grpo", folder, JSON.stringify({ rolloutRanks: 1 })];
+    const [survivor] = await runRanks("./training-rank.js", import.meta.url, {
+      ...{ size: 2, args },
+      onLine: (rank, line, children) => {
+        if (rank === 0 && (line as { step?: number }).step === 3) children[1]!.kill("SIGKILL");
+      },
+    });
+    const { code, message } = survivor!.lines.at(-1) as { code: string; message: string };
+    assert.equal(code, "ERR_REMOTE");
+    assert.match(message, /rank 1 has not been heard of for 4 s/);
+    const [training, generating] = await runTraining(2, ...args);
+    assert.deepEqual([training![0]!.step, weightsOf(training!)], [4, weightsOf(alone!)]);
+    assert.deepEqual(weightsOf(generating!), weightsOf(alone!));
+  });
+});
+
+test("who trains and who generates is not mixed up", async () => {
+  const roles = (own: object): RankRoles => Object.assign(Object.create(RankRoles.prototype), own);
+  const task = {
+    questions: [{ id: "1", question: "?", answers: ["x"] }],
+    rollout: () => [],
+    reward: () => 0,
+  };
+  const same = { task, algorithm: { advantage: "reinforce" }, batch: { questions: 1 }, steps: 1 };
+  const learners = { trainer: {} };
+  const begun = { ...same, learners, learningRate: { policy: () => 0 } } as unknown as RlOptions;
+  const refused = (message: RegExp) => ({ code: "ERR_ARGUMENT", message });
+  const generating = roles({ rollout: {}, job: { rank: 3 } });
+  await assert.rejects(
+    rl({ ...begun, roles: generating }),
+    refused(/^roles: .* rank 3, which calls rollOut$/),
+  );
+  const training = roles({ training: {}, job: { rank: 0 } });
+  await assert.rejects(rl({ ...begun, roles: training }), refused(/^learners\.trainer: .*roles\.training$/));
+  const other = { ...same, policy: {}, roles: training } as unknown as Parameters<typeof rollOut>[0];
+  await assert.rejects(rollOut(other), refused(/^roles: .* rank 0, which trains and calls rl$/));
+});
