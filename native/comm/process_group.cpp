@@ -203,6 +203,18 @@ Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* 
   return begun(parts_->tensors->broadcast(tensors, options), tensors, what);
 }
 
+Pending ProcessGroup::all_to_all(const at::Tensor& to, const at::Tensor& from, const char* what) {
+  check(to);
+  check(from);
+  if (parts_ != nullptr && !to.is_cpu())
+    return begun_on_card(to, what, [&](nccl::Cards& cards) { return cards.all_to_all(to, from); });
+  at::Tensor output = to, input = from;
+  std::vector<int64_t> even;
+  if (parts_ != nullptr) return begun(parts_->tensors->alltoall_base(output, input, even, even), {to, from}, what);
+  if (!output.is_same(input)) output.copy_(input);
+  return {};
+}
+
 void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
   check(tensor);
   require((place_.size & (place_.size - 1)) == 0, ErrorCode::kArgument, what,

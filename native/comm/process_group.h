@@ -59,6 +59,8 @@ class ProcessGroup {
   Pending reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what);
   Pending all_gather(const at::Tensor& all, const at::Tensor& own, const char* what);
   Pending broadcast(const at::Tensor& tensor, int root, const char* what);
+  // Of each rank the part of `from` in this one's place, in the order of ranks.
+  Pending all_to_all(const at::Tensor& to, const at::Tensor& from, const char* what);
   // Sums in place, in an order that does not depend on how many ranks share the work: neighbours first, then pairs of
   // them. ERR_ARGUMENT where the size is no power of two.
   void tree_reduce(const at::Tensor& tensor, const char* what);

@@ -65,10 +65,11 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
   }
   for (const Piece& piece : pieces_) trained_.push_back(make_trained(piece));
   if (is_tree || (is_shared && options_.zero >= 2)) {
-    gradients_ = std::make_unique<SharedGradients>(parameters_, layout_, group, options_.gradient_shards);
+    gradients_ =
+        std::make_unique<SharedGradients>(parameters_, layout_, group, options_.gradient_shards, options_.reduce_dtype);
     pass_ = std::make_unique<Pass>(layout_, *gradients_, *weights_);
   } else {
-    gradients_ = std::make_unique<WholeGradients>(parameters_, layout_, group);
+    gradients_ = std::make_unique<WholeGradients>(parameters_, layout_, group, options_.reduce_dtype);
   }
   for (size_t i = 0; i < pieces_.size(); ++i) trained_[i].gradient = gradients_->own(pieces_[i]);
 }

@@ -37,6 +37,7 @@ struct AdamWOptions {
   // Micro-batches that are summed as a tree of so many leaves, the same for any number of ranks (SharedGradients); 0:
   // ranks' sums are added in any order.
   int64_t gradient_shards = 0;
+  at::ScalarType reduce_dtype = at::kFloat;  // what gradients travel in between ranks: f32, or bf16 (Reducer)
 };
 
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in

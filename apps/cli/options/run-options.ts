@@ -1,5 +1,6 @@
 /** Options of every training: AdamW's settings, the memory of a backward pass, the run's folder. */
 import { z } from "zod";
+import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
 import { inGroup } from "../fields.ts";
 
 /** AdamW's settings, each the given one or AdamW's own. */
@@ -33,6 +34,8 @@ export const activationOptions = inGroup("Model", {
     ),
 });
 
+type SharingOptions = Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype">;
+
 /** What the processes of a job share out, and how they sum. */
 export const sharingOptions = inGroup("Several processes", {
   zero: z
@@ -48,7 +51,16 @@ export const sharingOptions = inGroup("Several processes", {
     .describe(
       "Parts in which gradients are summed, a power of two: the same weights, bit for bit, for any number of processes that divides it (any order).",
     ),
+  reduceDtype: z
+    .enum(["float32", "bfloat16"])
+    .default("float32")
+    .describe("What gradients travel in between processes; bfloat16 is half the bytes, rounded to 8 bits."),
 });
+
+/** What a learner is told of it. */
+export function sharingOf({ zero, gradientShards, reduceDtype }: SharingOptions): SharingOptions {
+  return { zero, gradientShards, reduceDtype };
+}
 
 /** GiB as bytes. */
 export function bytesOf(gib: number | undefined): number | undefined {

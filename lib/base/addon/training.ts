@@ -40,6 +40,7 @@ export interface NativeAdamW {
   readonly zero: number;
   /** 0 for none. */
   readonly gradientShards: number;
+  readonly reduceDtype: string;
 }
 
 /** The policy loss's settings (native/train/loss.h). */

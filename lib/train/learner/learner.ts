@@ -78,6 +78,13 @@ export interface LearnerOptions extends AdamWOptions {
    * @default ranks' sums are added in any order
    */
   readonly gradientShards?: number | undefined;
+  /**
+   * What gradients travel in between ranks. In bfloat16 they take half the bytes: each rank rounds its own to 8 bits, sums are
+   * formed in float32. Not together with `gradientShards`: one rank rounds nothing, so that bits would depend on how many there are.
+   *
+   * @default "float32"
+   */
+  readonly reduceDtype?: "float32" | "bfloat16" | undefined;
 }
 
 const optionKinds: OptionKinds<LearnerOptions> = {
@@ -92,6 +99,7 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   stateFolder: "string",
   zero: numberIn({ from: 0, to: 3, isWhole: true }),
   gradientShards: countKind,
+  reduceDtype: ["float32", "bfloat16"],
   activationBytes: numberIn({ from: 0 }),
   processGroup: "object",
 };
@@ -108,9 +116,11 @@ export function adamW(options: LearnerOptions = {}): NativeAdamW {
   const { beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8 } = options;
   const { weightDecay = 0.01, decayVectors = false, maxGradNorm = 1 } = options;
   const { moments = "float32", masterWeights = true, stateFolder = "" } = options;
-  const { zero = 0, gradientShards = 0 } = options;
+  const { zero = 0, gradientShards = 0, reduceDtype = "float32" } = options;
   checkShards(gradientShards, options.processGroup?.size ?? 1);
-  const form = { moments, masterWeights, stateFolder, zero, gradientShards };
+  if (gradientShards > 0 && reduceDtype !== "float32")
+    throw new SeekError("ERR_ARGUMENT", "reduceDtype: expected float32 with gradientShards, got bfloat16");
+  const form = { moments, masterWeights, stateFolder, zero, gradientShards, reduceDtype };
   return { beta1, beta2, epsilon, weightDecay, decayVectors, maxGradNorm, ...form };
 }
 

@@ -3,6 +3,7 @@
 // or the tests' "emulated") it is one of two processes whose collectives are on cards.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
@@ -75,6 +76,10 @@ void check_sums(ProcessGroup& group, at::Device device, at::ScalarType dtype) {
   const at::Tensor root = there(at::full({3}, rank, at::kFloat));
   group.broadcast(root, 1, "broadcast").wait();
   expect(here(root), at::full({3}, 1, dtype), "broadcast");
+  const at::Tensor sent = there(eight + 8 * rank), parts = there(at::zeros({8}));
+  group.all_to_all(parts, sent, "all-to-all").wait();
+  const at::Tensor mine = at::arange(4, at::kFloat) + 4 * rank;
+  expect(here(parts), at::cat({mine, mine + 8}).to(dtype), "all-to-all");
   const at::Tensor tree = there(eight * (rank + 1));
   group.tree_reduce(tree, "tree");
   expect(here(tree), (eight * 3).to(dtype), "tree");

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -91,6 +92,7 @@ UniqueId Cards::unique_id(at::Device device) {
 
 Cards::Cards(at::Device device, int rank, int size, const UniqueId& id, Failure failure)
     : device_(device),
+      size_(size),
       library_(library(device.type())),
       moving_(c10::impl::VirtualGuardImpl(device.type()).getStreamFromGlobalPool(device, true)),
       state_(std::make_shared<State>(library_, std::move(failure))) {
@@ -161,19 +163,36 @@ Cards::Work Cards::broadcast(const at::Tensor& tensor, int root) {
   });
 }
 
-Cards::Work Cards::swap(const at::Tensor& sent, const at::Tensor& received, int peer) {
-  return begun({sent, received}, [&](Communicator* communicator, void* stream) {
+// An even part for each of the peers.
+Cards::Work Cards::exchange(const at::Tensor& to, const at::Tensor& from, const std::vector<int>& peers) {
+  return begun({to, from}, [&](Communicator* communicator, void* stream) {
+    const size_t size = from.nbytes() / peers.size();
+    const auto* sent = static_cast<const char*>(from.const_data_ptr());
+    auto* received = static_cast<char*>(to.mutable_data_ptr());
+    std::vector<Result> results;
     library_.group_start();
-    const Result sending =
-        library_.send(sent.const_data_ptr(), sent.numel(), dtype_of(sent), peer, communicator, stream);
-    const Result receiving =
-        library_.receive(received.mutable_data_ptr(), received.numel(), dtype_of(received), peer, communicator, stream);
+    for (const int peer : peers) {
+      results.push_back(library_.send(sent, size, Dtype::kUint8, peer, communicator, stream));
+      results.push_back(library_.receive(received, size, Dtype::kUint8, peer, communicator, stream));
+      sent += size;
+      received += size;
+    }
     const Result together = library_.group_end();
-    for (const Result result : {sending, receiving}) {
+    for (const Result result : results) {
       if (result != Result::kSuccess && result != Result::kInProgress) return result;
     }
     return together;
   });
+}
+
+Cards::Work Cards::swap(const at::Tensor& sent, const at::Tensor& received, int peer) {
+  return exchange(received, sent, {peer});
+}
+
+Cards::Work Cards::all_to_all(const at::Tensor& to, const at::Tensor& from) {
+  std::vector<int> all(size_);
+  std::iota(all.begin(), all.end(), 0);
+  return exchange(to, from, all);
 }
 
 void Cards::require_whole() const {

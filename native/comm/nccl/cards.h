@@ -39,6 +39,8 @@ class Cards {
   Work reduce_scatter(const at::Tensor& own, const at::Tensor& all);
   Work all_gather(const at::Tensor& all, const at::Tensor& own);
   Work broadcast(const at::Tensor& tensor, int root);
+  // Part r of `from` goes to rank r.
+  Work all_to_all(const at::Tensor& to, const at::Tensor& from);
   // Sends and receives at once.
   Work swap(const at::Tensor& sent, const at::Tensor& received, int peer);
 
@@ -54,8 +56,10 @@ class Cards {
   struct State;
   template <class Call>
   Work begun(const std::vector<at::Tensor>& tensors, Call call);
+  Work exchange(const at::Tensor& to, const at::Tensor& from, const std::vector<int>& peers);
 
   const at::Device device_;
+  const int size_;
   const Library& library_;
   const c10::Stream moving_;
   Work last_;

@@ -80,6 +80,7 @@ train::AdamWOptions to_adamw_options(const Napi::Value& value) {
   options.state_folder = text_of(object, "stateFolder");
   options.zero = integer_of(object, "zero");
   options.gradient_shards = integer_of(object, "gradientShards");
+  options.reduce_dtype = text_of(object, "reduceDtype") == "bfloat16" ? at::kBFloat16 : at::kFloat;
   return options;
 }
 

@@ -2,7 +2,6 @@
 #include "train/zero/gradients.h"
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <utility>
@@ -43,8 +42,8 @@ at::Tensor Gradients::total(size_t parameter) const {
 }
 
 WholeGradients::WholeGradients(const std::vector<model::Parameter>& parameters, const Layout& layout,
-                               std::shared_ptr<comm::ProcessGroup> group)
-    : Gradients(parameters, layout, std::move(group)) {
+                               std::shared_ptr<comm::ProcessGroup> group, at::ScalarType reduce_dtype)
+    : Gradients(parameters, layout, std::move(group)), reducer_(group_, reduce_dtype) {
   arena_ = ops::zero_state({layout.size()}, parameters.front().value.device(), at::kFloat);
   for (size_t i = 0; i < parameters_.size(); ++i) {
     attach(i, arena_.narrow(0, layout.place(i), parameters_[i].value.numel()));
@@ -53,26 +52,24 @@ WholeGradients::WholeGradients(const std::vector<model::Parameter>& parameters, 
 }
 
 void WholeGradients::reduce() {
-  if (group_ == nullptr) return;
-  if (layout_.num_ranks() > 1) return reduce_scatter();
-  group_->all_reduce(arena_, "all-reduce of gradients").wait();
+  if (group_ == nullptr || group_->size() == 1) return;
+  if (layout_.num_ranks() > 1) return reduce_parts();
+  if (!reducer_.has_copies()) return reducer_.sum(arena_);
+  for (const Unit& unit : layout_.units()) reducer_.sum(arena_.narrow(0, unit.begin, unit.part));
 }
 
 // One unit is summed while the one before it is put in its place: no more memory than two parts is taken.
-void WholeGradients::reduce_scatter() {
-  comm::Pending pending;
-  at::Tensor own, place;
+void WholeGradients::reduce_parts() {
+  Reducer::Part pending;
+  at::Tensor place;
   const auto finish = [&] {
-    pending.wait();
-    if (own.defined()) place.copy_(own);
+    if (place.defined()) place.copy_(pending.wait());
   };
   for (const Unit& unit : layout_.units()) {
     const at::Tensor all = arena_.narrow(0, unit.begin, unit.part * layout_.num_ranks());
-    const at::Tensor next = at::empty({unit.part}, arena_.options());
-    comm::Pending started = group_->reduce_scatter(next, all, "reduce-scatter of gradients");
+    Reducer::Part started = reducer_.begin_part(all);
     finish();
     pending = std::move(started);
-    own = next;
     place = all.narrow(0, rank() * unit.part, unit.part);
   }
   finish();

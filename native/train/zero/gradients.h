@@ -11,6 +11,7 @@
 #include "comm/process_group.h"
 #include "model/parameter.h"
 #include "train/zero/layout.h"
+#include "train/zero/reducer.h"
 
 namespace seekrl::train {
 
@@ -59,7 +60,7 @@ class Gradients {
 class WholeGradients : public Gradients {
  public:
   WholeGradients(const std::vector<model::Parameter>& parameters, const Layout& layout,
-                 std::shared_ptr<comm::ProcessGroup> group);
+                 std::shared_ptr<comm::ProcessGroup> group, at::ScalarType reduce_dtype);
 
   void open(const Unit&) override {}
   void close(const Unit&) override {}
@@ -73,8 +74,9 @@ class WholeGradients : public Gradients {
   void copy_own(size_t parameter, const at::Tensor& flat) const override;
 
  private:
-  void reduce_scatter();
+  void reduce_parts();
 
+  Reducer reducer_;
   at::Tensor arena_;
 };
 
@@ -84,9 +86,9 @@ class SharedGradients : public Gradients {
  public:
   // With num_leaves each micro-batch is a leaf of a binary tree of so many, a power of two and a multiple of the ranks:
   // pass p of rank r is leaf p * ranks + r, and what they add up to has the same bits for any number of ranks. 0:
-  // ranks' sums are added in any order.
+  // ranks' sums are added in any order, and travel as reduce_dtype.
   SharedGradients(const std::vector<model::Parameter>& parameters, const Layout& layout,
-                  std::shared_ptr<comm::ProcessGroup> group, int64_t num_leaves);
+                  std::shared_ptr<comm::ProcessGroup> group, int64_t num_leaves, at::ScalarType reduce_dtype);
 
   void open(const Unit& unit) override;
   void close(const Unit& unit) override;
@@ -102,8 +104,7 @@ class SharedGradients : public Gradients {
  private:
   struct Reduction {
     size_t unit;
-    at::Tensor own;  // [part]
-    comm::Pending pending;
+    Reducer::Part part;
   };
 
   size_t index_of(const Unit& unit) const { return static_cast<size_t>(&unit - layout_.units().data()); }
@@ -111,6 +112,7 @@ class SharedGradients : public Gradients {
   void finish(size_t most_left);
   void add_leaves(size_t unit, at::Tensor sum);
 
+  Reducer reducer_;
   int64_t num_subtrees_;  // of one leaf a rank each, that one round of the tree has; 0 without a tree
   at::Tensor share_;
   std::vector<at::Tensor> open_;  // by unit; undefined while closed

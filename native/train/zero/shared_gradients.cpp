@@ -2,7 +2,6 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
 #include <utility>
@@ -20,8 +19,12 @@ constexpr size_t kUnderWay = 1;
 }  // namespace
 
 SharedGradients::SharedGradients(const std::vector<model::Parameter>& parameters, const Layout& layout,
-                                 std::shared_ptr<comm::ProcessGroup> group, int64_t num_leaves)
-    : Gradients(parameters, layout, std::move(group)), open_(layout.units().size()), subtrees_(layout.units().size()) {
+                                 std::shared_ptr<comm::ProcessGroup> group, int64_t num_leaves,
+                                 at::ScalarType reduce_dtype)
+    : Gradients(parameters, layout, std::move(group)),
+      reducer_(group_, reduce_dtype),
+      open_(layout.units().size()),
+      subtrees_(layout.units().size()) {
   num_subtrees_ = num_leaves / (group_ == nullptr ? 1 : group_->size());
   const at::Device device = parameters.front().value.device();
   share_ = ops::zero_state({layout.size() / layout.num_ranks()}, device, at::kFloat);
@@ -61,17 +64,15 @@ void SharedGradients::close(const Unit& unit) {
     if (group_ != nullptr) group_->tree_reduce(all, "tree reduction of gradients");
     return add_leaves(index, layout_.num_ranks() == 1 ? all : all.narrow(0, rank() * unit.part, unit.part).clone());
   }
-  const at::Tensor own = at::empty({unit.part}, share_.options());
-  reductions_.push_back({index, own, group_->reduce_scatter(own, all, "reduce-scatter of gradients")});
+  reductions_.push_back({index, reducer_.begin_part(all)});
   finish(kUnderWay);
 }
 
 void SharedGradients::finish(size_t most_left) {
   while (reductions_.size() > most_left) {
     Reduction& first = reductions_.front();
-    first.pending.wait();
     at::Tensor share = share_of(first.unit);
-    share.add_(first.own);
+    share.add_(first.part.wait());
     reductions_.pop_front();
   }
 }

@@ -272,6 +272,7 @@ test("a handle that is closed before it has opened lets go of the model", async 
     stateFolder: "",
     zero: 0,
     gradientShards: 0,
+    reduceDtype: "float32",
   };
   for (const handle of [new (native().TrainerHandle)(), new (native().CriticHandle)()]) {
     const opened = handle.open(model.handle, undefined, optimiser);

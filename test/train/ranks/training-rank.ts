@@ -21,7 +21,7 @@ const {
   rolloutRanks,
   fault,
   ...learner
-} = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards"> & {
+} = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype"> & {
   readonly steps?: number;
   readonly staleness?: number;
   readonly rolloutRanks?: number;

@@ -65,6 +65,18 @@ test("a checkpoint of some ranks goes on with others, at another level, with the
   assert.deepEqual(lines, steady(alone!));
 });
 
+test("gradients that travel in bfloat16 train as those in float32 do, at every level and alike on all ranks", async () => {
+  const [exact] = await run(2, "sft", {});
+  for (const zero of [0, 1, 2, 3]) {
+    const [first, second] = await run(2, "sft", { zero, reduceDtype: "bfloat16" });
+    assert.deepEqual(steady(first!), steady(second!));
+    assert.notDeepEqual(steady(first!), steady(exact!));
+    // Of gradients that are off by 2^-8 at most, AdamW's steps of which losses follow are off by little more.
+    for (const [i, { loss }] of exact!.slice(0, -3).entries())
+      assert.ok(Math.abs(Number(first![i]!["loss"]) / Number(loss) - 1) < 2 ** -8);
+  }
+});
+
 test("each rank keeps its share of the optimiser's state, and no more", async (context) => {
   const folder = temporaryFolder(context);
   await run(4, "sft", { zero: 1, steps: 2 }, folder);
@@ -84,4 +96,8 @@ test("gradient shards that ranks cannot share are refused, and levels that are n
     message: "gradientShards: expected a power of two that is a multiple of the 1 ranks, got 3",
   });
   await assert.rejects(Trainer.open(model, { zero: 4 }), { code: "ERR_RANGE" });
+  await assert.rejects(Trainer.open(model, { gradientShards: 2, reduceDtype: "bfloat16" }), {
+    code: "ERR_ARGUMENT",
+    message: "reduceDtype: expected float32 with gradientShards, got bfloat16",
+  });
 });

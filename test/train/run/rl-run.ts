@@ -92,7 +92,7 @@ export interface BanditOptions {
   readonly signal?: AbortSignal;
   readonly staleness?: number | undefined;
   readonly processGroup?: ProcessGroup | undefined;
-  readonly learner?: Pick<LearnerOptions, "zero" | "gradientShards">;
+  readonly learner?: Omit<LearnerOptions, "processGroup">;
   /** Of the process group, so many that only generate. @default all generate and train */
   readonly rolloutRanks?: number | undefined;
   /** Evaluates after each step, on ranks that generate where there are such. */

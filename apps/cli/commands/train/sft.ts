@@ -36,6 +36,7 @@ import {
   adamWOptions,
   bytesOf,
   runOptions,
+  sharingOf,
   sharingOptions,
 } from "../../options/run-options.ts";
 import { Pace } from "../../report/pace.ts";
@@ -126,7 +127,8 @@ async function fineTune(given: z.output<typeof schema>, { io, processGroup }: Jo
   await using trainer = await openTrainer(loaded.policy, {
     ...options.optimizer,
     activationBytes: bytesOf(options.activationGib),
-    ...{ zero: options.zero, gradientShards: options.gradientShards, processGroup },
+    ...sharingOf(options),
+    processGroup,
   });
   let loss = Number.NaN;
   await runSft({

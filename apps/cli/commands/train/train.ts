@@ -27,7 +27,7 @@ import {
 } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { oneAdapter } from "../../options/lora-options.ts";
-import { bytesOf } from "../../options/run-options.ts";
+import { bytesOf, sharingOf } from "../../options/run-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
@@ -115,7 +115,8 @@ async function trainStage(
   await using opened = await openLearners(policy.policy, recipe.algorithm, {
     ...optimiserOf(recipe.training),
     activationBytes: bytesOf(given.activationGib),
-    ...{ zero: given.zero, gradientShards: given.gradientShards, processGroup: rest.processGroup },
+    ...sharingOf(given),
+    processGroup: rest.processGroup,
   });
   const parts = agentPartsOf(policy, recipe, environment.search);
   const { io } = rest;
