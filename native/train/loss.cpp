@@ -154,7 +154,10 @@ at::Tensor value_loss(const at::Tensor& values_R, const Batch& batch, double cli
   at::Tensor error_R = (values_R - returns_R).square();
   if (clip > 0.0) {
     const at::Tensor& old_R = batch.old_values_R;
-    const at::Tensor clipped_R = (old_R + (values_R - old_R).clamp(-clip, clip) - returns_R).square();
+    const at::Tensor moved_R = values_R - old_R;
+    // The value itself where it moved no further: old + moved is it up to a rounding, which is no clipping.
+    const at::Tensor held_R = at::where(moved_R.abs().gt(clip), old_R + moved_R.clamp(-clip, clip), values_R);
+    const at::Tensor clipped_R = (held_R - returns_R).square();
     stats.num_clipped += total(clipped_R.detach().gt(error_R.detach()));
     error_R = at::max(error_R, clipped_R);
   }

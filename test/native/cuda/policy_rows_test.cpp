@@ -179,6 +179,27 @@ void check_policy(const Inputs& in, const PolicyOptions& options, int num_times 
   for (int64_t r = 0; r < count; ++r) EXPECT_NEAR(entropy_grad[r], -in.weights[r] * options.entropy_coef, 1e-9);
 }
 
+// Rows of which nothing but what the policy says of them and their advantages is known.
+struct Bare {
+  explicit Bare(const Inputs& in)
+      : logprob_grad(poison<float>(in.logprob.size())), entropy_grad(poison<float>(in.logprob.size())) {
+    rows.logprob_grad_R = logprob_grad.data();
+    rows.entropy_grad_R = entropy_grad.data();
+    rows.stats = &stats;
+    rows.logprob_R = in.logprob.data();
+    rows.entropy_R = in.entropy.data();
+    rows.weights_R = in.weights.data();
+    rows.advantages_R = in.advantages.data();
+    rows.num_rows = static_cast<int64_t>(in.logprob.size());
+  }
+  Bare(const Bare&) = delete;
+  Bare& operator=(const Bare&) = delete;
+
+  std::vector<float> logprob_grad, entropy_grad;
+  LossStats stats{};
+  PolicyRows rows{};
+};
+
 }  // namespace
 
 TEST("every objective's sums are those of f64, its gradients their differences") {
@@ -190,51 +211,33 @@ TEST("sums of micro-batches add up on the card") { check_policy(Inputs(53), all_
 
 TEST("without old log-probabilities a row's ratio is 1 and its gradient minus its weighted advantage") {
   const Inputs in(53);
-  std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
-  LossStats stats{};
-  PolicyRows rows{};
-  rows.logprob_grad_R = logprob_grad.data();
-  rows.entropy_grad_R = entropy_grad.data();
-  rows.stats = &stats;
-  rows.logprob_R = in.logprob.data();
-  rows.entropy_R = in.entropy.data();
-  rows.weights_R = in.weights.data();
-  rows.num_rows = 53;
+  Bare bare(in);
   PolicyOptions options{};
   options.objective = Objective::kClipped;
   options.clip_low = options.clip_high = 0.2f;
-  EXPECT(policy_rows(rows, options, nullptr) != nullptr);
-  rows.advantages_R = in.advantages.data();
-  EXPECT(policy_rows(rows, options, nullptr) == nullptr);
-  for (int64_t r = 0; r < 53; ++r) EXPECT(logprob_grad[r] == in.weights[r] * -in.advantages[r]);
-  EXPECT(stats.num_clipped == 0 && stats.gap == 0 && stats.kl == 0);
+  bare.rows.advantages_R = nullptr;
+  EXPECT(policy_rows(bare.rows, options, nullptr) != nullptr);
+  bare.rows.advantages_R = in.advantages.data();
+  EXPECT(policy_rows(bare.rows, options, nullptr) == nullptr);
+  for (int64_t r = 0; r < 53; ++r) EXPECT(bare.logprob_grad[r] == in.weights[r] * -in.advantages[r]);
+  EXPECT(bare.stats.num_clipped == 0 && bare.stats.gap == 0 && bare.stats.kl == 0);
 }
 
 TEST("a correction needs what the rollout told, and changes not a bit where that is what the trainer says") {
   const Inputs in(53);
   const auto gradient = [&](Correction correction, const float* rollout) {
-    std::vector<float> logprob_grad = poison<float>(53), entropy_grad = poison<float>(53);
-    LossStats stats{};
-    PolicyRows rows{};
-    rows.logprob_grad_R = logprob_grad.data();
-    rows.entropy_grad_R = entropy_grad.data();
-    rows.stats = &stats;
-    rows.logprob_R = in.logprob.data();
-    rows.entropy_R = in.entropy.data();
-    rows.weights_R = in.weights.data();
-    rows.advantages_R = in.advantages.data();
-    rows.rollout_logprob_R = rollout;
-    rows.num_rows = 53;
+    Bare bare(in);
+    bare.rows.rollout_logprob_R = rollout;
     PolicyOptions options{};
     options.objective = Objective::kClipped;
     options.clip_low = options.clip_high = 0.2f;
     options.correction = correction;
     options.correction_low = 0.5f;
     options.correction_high = 2;
-    const bool is_refused = policy_rows(rows, options, nullptr) != nullptr;
+    const bool is_refused = policy_rows(bare.rows, options, nullptr) != nullptr;
     EXPECT(is_refused == (rollout == nullptr && correction != Correction::kNone));
-    EXPECT(is_refused || stats.num_corrected == 0);
-    return logprob_grad;
+    EXPECT(is_refused || bare.stats.num_corrected == 0);
+    return bare.logprob_grad;
   };
   const std::vector<float> plain = gradient(Correction::kNone, nullptr);
   for (const Correction correction : {Correction::kTruncate, Correction::kMask}) {
