@@ -64,13 +64,16 @@ const folders = {
   "native/model/rope": "rotary frequencies of every kind, and their tables",
   "native/engine": "batched generation over a paged KV pool",
   "native/engine/follow":
-    "steps of rank 0 as the other ranks of a model under tensor parallelism are told of them and run them",
+    "steps of rank 0 as the other ranks of a model under tensor parallelism are told of them",
+  "native/follow":
+    "what a rank other than 0 does with a model that ranks share: its part of what rank 0 does",
   "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
   "native/engine/decode": "decoding on a card: inputs kept there, steps as graphs, the host one step behind",
   "native/engine/memory":
     "keys and values in blocks, found again by prefixes; what they and a step take of a card",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
+  "native/train/follow": "what learns on a model that ranks share: rank 0 is asked, and tells the others",
   "native/train/zero": "what ranks share out: gradients, weights, the pieces of a state, the norm over all",
   "native/node": "the only folder that knows JavaScript: exports, queues, values",
   "native/node/model": "handles of decoders, engines and encoders",

@@ -51,7 +51,8 @@ const nativeUses: Record<string, readonly string[]> = {
   search: ["base", "kernels"],
   engine: ["base", "comm", "kernels", "ops", "model"],
   train: ["base", "comm", "kernels", "ops", "model"],
-  node: ["base", "comm", "kernels", "ops", "model", "search", "engine", "train"],
+  follow: ["base", "comm", "kernels", "ops", "model", "engine", "train"],
+  node: ["base", "comm", "kernels", "ops", "model", "search", "engine", "train", "follow"],
   preload: [],
 };
 

@@ -44,8 +44,8 @@ export async function loadPolicy({
   seed,
   ...choice
 }: PolicyChoice): Promise<LoadedPolicy> {
-  const { dtype, weights, device, contextTokens } = choice;
-  const model = await Model.load(folder, { dtype, weights, device, contextTokens });
+  const { dtype, weights, device, contextTokens, tensorParallel } = choice;
+  const model = await Model.load(folder, { dtype, weights, device, contextTokens, tensorParallel });
   try {
     const adapter =
       adapterFolder !== undefined

@@ -27,8 +27,8 @@ export interface ModelOptions {
   /** `cpu` or `cuda`. @default "cpu" */
   readonly device?: string;
   /**
-   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads; CPU only. Rank 0 generates and scores, the
-   * others call {@link Model.follow}. @default one process holds all
+   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads; CPU only. Rank 0 generates, scores and trains,
+   * the others call {@link Model.follow}. @default one process holds all
    */
   readonly tensorParallel?: ProcessGroup | undefined;
 }
@@ -79,6 +79,7 @@ interface Parts {
   readonly dtype: "float32" | "bfloat16";
   readonly weights: QuantisedWeights | undefined;
   readonly folder: string | undefined;
+  readonly tensorParallel: ProcessGroup | undefined;
 }
 
 function withContext(config: DecoderConfig, contextTokens = config.contextTokens): DecoderConfig {
@@ -105,18 +106,21 @@ export class Model {
   readonly dtype: "float32" | "bfloat16";
   /** How projections and head are quantised; undefined where they are in `dtype`. */
   readonly weights: QuantisedWeights | undefined;
+  /** The ranks that share the weights; undefined where this process has all of them. */
+  readonly tensorParallel: ProcessGroup | undefined;
   /** What Engine and Trainer take; nothing else should. @internal */
   readonly handle: NativeModel;
   /** config.json as it was read or made, with the keys SeekRL does not use. */
   readonly #file: Record<string, unknown>;
   readonly #origin: { readonly folder: string | undefined; readonly version: number };
 
-  private constructor({ handle, config, file, dtype, weights, folder }: Parts) {
+  private constructor({ handle, config, file, dtype, weights, folder, tensorParallel }: Parts) {
     this.handle = handle;
     this.#origin = { folder, version: handle.weightsVersion() };
     this.config = config;
     this.dtype = dtype;
     this.weights = weights;
+    this.tensorParallel = tensorParallel;
     this.#file = file;
   }
 
@@ -143,7 +147,7 @@ export class Model {
     const form = { dtype, device, weights: weights ?? "plain" };
     await handle.load(config, form, splitFused(stored, config), options.tensorParallel?.handle);
     return new Model({
-      ...{ handle, config, dtype, weights },
+      ...{ handle, config, dtype, weights, tensorParallel: options.tensorParallel },
       file: json as Record<string, unknown>,
       folder: resolve(folder),
     });
@@ -168,7 +172,8 @@ export class Model {
     const handle = new (native().ModelHandle)();
     const drawn = { dtype, device, weights: weights ?? "plain", seed, std };
     await handle.create(config, drawn, options.tensorParallel?.handle);
-    return new Model({ handle, config, file: {}, dtype, weights, folder: undefined });
+    const { tensorParallel } = options;
+    return new Model({ handle, config, file: {}, dtype, weights, folder: undefined, tensorParallel });
   }
 
   /** Number of weights; a tied head counts once. @throws ERR_STATE once closed */
@@ -226,16 +231,16 @@ export class Model {
   }
 
   /**
-   * Copies the weights, for a frozen reference or a critic.
+   * Copies the weights, for a frozen reference or a critic; of a shared model on all ranks, whose `follow` serves the copy too.
    *
-   * @returns a model of its own
+   * @returns a model of its own; of a shared one it works as long as the one that it was copied from
    * @throws ERR_STATE once closed
    */
   async clone(): Promise<Model> {
-    const { config, dtype, weights, folder } = this;
+    const { config, dtype, weights, folder, tensorParallel } = this;
     const handle = new (native().ModelHandle)();
     await handle.copyFrom(this.handle);
-    return new Model({ handle, config, file: this.#file, dtype, weights, folder });
+    return new Model({ handle, config, file: this.#file, dtype, weights, folder, tensorParallel });
   }
 
   /**
@@ -272,8 +277,8 @@ export class Model {
   }
 
   /**
-   * Does this rank's part of whatever rank 0 does with the model, until it closes it there. Nothing else of this process that computes on
-   * the device runs meanwhile.
+   * Does this rank's part of whatever rank 0 does with the model, its copies and adapters on it, engines and trainers included, until it
+   * closes it there. Nothing else of this process that computes on the device runs meanwhile.
    *
    * @throws ERR_STATE on rank 0, without `tensorParallel` and once closed; ERR_REMOTE naming the rank that is gone
    */

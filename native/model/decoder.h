@@ -92,6 +92,8 @@ class Decoder {
   void share_quantised(const Decoder& from);
   // A quantised one too, then as f32. Whole: of a split one all ranks take part.
   at::Tensor parameter(const std::string& name) const;
+  // What this rank has of it; a quantised one as f32.
+  at::Tensor own_parameter(const std::string& name) const;
   // What this rank holds of a weight.
   Slice slice_of(const std::string& name) const;
   // What adapters can be put on, layer by layer.
@@ -145,7 +147,6 @@ class Decoder {
   static auto projections_of(AnyLayer& layer);
   Experts add_experts(const std::string& prefix, const Expect& expect);
   at::Tensor embedded(const at::Tensor& tokens_T) const;
-  at::Tensor own_parameter(const std::string& name) const;
   at::Tensor mlp_block(const Layer& layer, const at::Tensor& x_TD, const AdapterRows& adapters) const;
 
   DecoderConfig config_;

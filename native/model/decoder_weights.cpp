@@ -132,7 +132,7 @@ Decoder::Layer Decoder::add_layer(int64_t index, const Expect& expect) {
   };
   const auto split = [&](const std::string& name, int64_t rows, int64_t columns, bool has_bias, const Slice& slice) {
     const ops::Weight weight_NK = add_weight(prefix + name + ".weight", rows, columns, expect, slice);
-    projections_.push_back({prefix + name, rows, columns});
+    projections_.push_back({prefix + name, rows, columns, slice});
     const Slice bias = slice.dim == 0 ? slice : Slice();
     return Projection{weight_NK, vector(name + ".bias", rows, has_bias, bias),
                       static_cast<int64_t>(projections_.size()) - 1};
@@ -174,7 +174,7 @@ Experts Decoder::add_experts(const std::string& prefix, const Expect& expect) {
   const std::string block = prefix + (is_mixtral ? "block_sparse_moe." : "mlp.");
   const auto matrix = [&](const std::string& name, int64_t rows, int64_t columns, const Slice& slice) {
     const ops::Weight weight_NK = add_weight(block + name + ".weight", rows, columns, expect, slice);
-    projections_.push_back({block + name, rows, columns});
+    projections_.push_back({block + name, rows, columns, slice});
     return Projection{weight_NK, {}, static_cast<int64_t>(projections_.size()) - 1};
   };
   Experts experts;
@@ -254,13 +254,7 @@ Slice Decoder::slice_of(const std::string& name) const {
 }
 
 at::Tensor Decoder::parameter(const std::string& name) const {
-  const at::Tensor own = own_parameter(name);
-  const Slice slice = slice_of(name);
-  if (slice.is_all()) return own;
-  // Columns as rows: ranks stand one behind the other then.
-  const at::Tensor rows = (slice.dim == 0 ? own : own.t()).contiguous();
-  const at::Tensor whole = parallel_.joined_rows(rows, slice);
-  return slice.dim == 0 ? whole : whole.t();
+  return parallel_.joined(own_parameter(name), slice_of(name));
 }
 
 at::Tensor Decoder::own_parameter(const std::string& name) const {

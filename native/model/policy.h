@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
@@ -25,6 +26,11 @@ struct Policy {
 
   // What training changes: the adapter's numbers alone where there is one.
   const std::vector<Parameter>& parameters() const { return adapter ? adapter->parameters() : trainable(*decoder); }
+  // 0 without an adapter.
+  int64_t adapter_number() const { return adapter ? adapter->id() : 0; }
+  // What this rank holds of a parameter.
+  Slice slice_of(const std::string& name) const { return adapter ? adapter->slice_of(name) : decoder->slice_of(name); }
+  const TensorParallel& parallel() const { return decoder->parallel(); }
   AdapterRows rows() const { return AdapterRows(adapter); }
   int64_t version() const { return adapter ? adapter->version() : decoder->weights_version(); }
   void changed() const { adapter ? adapter->changed() : decoder->weights_changed(); }

@@ -26,10 +26,8 @@ at::Tensor logprobs(const Policy& policy, const std::vector<int64_t>& ids) {
 }
 
 // For the other ranks.
-Command score_command(const std::vector<int64_t>& ids) {
-  Command command = {static_cast<int64_t>(Task::kScore)};
-  command.insert(command.end(), ids.begin(), ids.end());
-  return command;
+Command score_command(const Policy& policy, const std::vector<int64_t>& ids) {
+  return CommandWriter(Task::kScore).number(policy.adapter_number()).ids(ids).take();
 }
 
 }  // namespace
@@ -39,7 +37,8 @@ at::Tensor score_logprobs(const Policy& policy, const std::vector<int64_t>& ids)
   if (ids.size() < 2) return at::empty({0}, at::kFloat);
   const at::NoGradGuard no_grad;
   at::Tensor logprob_R;
-  policy.decoder->parallel().together([&] { return score_command(ids); }, [&] { logprob_R = logprobs(policy, ids); });
+  policy.decoder->parallel().together([&] { return score_command(policy, ids); },
+                                      [&] { logprob_R = logprobs(policy, ids); });
   const int64_t place = first_not_finite(logprob_R, at::kFloat);
   require(place < 0, ErrorCode::kRange, "score: expected finite log-probabilities, got ",
           place < 0 ? 0.0 : logprob_R[place].item<double>(), " for id ", place + 1);

@@ -60,6 +60,7 @@ void check_tied_head(const Decoder& decoder, const std::vector<StoredTensor>& st
 }
 
 void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
+  require(stored.dtype != "I16", ErrorCode::kFormat, stored.path, ": ", stored.name, ": expected weights, got I16");
   const MappedFile file(stored.path);
   const StoredRows stored_rows(stored, file);
   ops::quantise(weight, stored.path + ": " + stored.name,
@@ -192,19 +193,18 @@ std::vector<Parameter> stored_parts(const QuantParameter& parameter) {
   return parts;
 }
 
-void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) { read_into(decoder, stored, false); }
+void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
+  decoder.parallel().together([&] { return CommandWriter(Task::kReadWeights).stored(stored).take(); },
+                              [&] { read_into(decoder, stored, false); });
+}
 
 void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, bool is_fresh) {
   fill(tensors, stored, [](const std::string&) { return false; }, is_fresh);
 }
 
 at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {
-  const auto command = [&] {
-    Command words = {static_cast<int64_t>(Task::kParameter)};
-    words.insert(words.end(), name.begin(), name.end());
-    return words;
-  };
-  if (decoder.slice_of(name).is_all()) return decoder.parameter(name);
+  const auto command = [&] { return CommandWriter(Task::kParameter).text(name).take(); };
+  static_cast<void>(decoder.own_parameter(name));  // refused before others are told
   const at::NoGradGuard no_grad;
   at::Tensor whole;
   decoder.parallel().together(command, [&] { whole = decoder.parameter(name); });
@@ -236,25 +236,41 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
 }
 
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
-                   const std::string& dtype) {
+                   const std::string& dtype, const WholeOf& whole_of) {
   at::NoGradGuard no_grad;
   NewFile file(path);
   file.write(header.data(), header.size());
-  for (const Parameter& tensor : tensors) write_tensor(file, tensor, path, dtype);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const auto& [name, value] = tensors[i];
+    write_tensor(file, {name, whole_of ? whole_of(i) : value}, path, dtype);
+  }
   file.publish();
 }
 
-std::shared_ptr<Decoder> clone(const Decoder& decoder) {
-  decoder.check_whole();
+namespace {
+
+std::shared_ptr<Decoder> own_copy(const Decoder& decoder) {
   at::NoGradGuard no_grad;
   auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of(),
                                         Decoder::Expect(), decoder.parallel().group());
+  copy->parallel().follow_with(decoder.parallel());
   copy->share_quantised(decoder);
   for (size_t i = 0; i < decoder.parameters().size(); ++i) {
     at::Tensor value = copy->parameters()[i].value;
     value.copy_(decoder.parameters()[i].value);
   }
   copy->weights_changed();
+  return copy;
+}
+
+}  // namespace
+
+std::shared_ptr<Decoder> clone(const Decoder& decoder) {
+  decoder.check_whole();
+  std::shared_ptr<Decoder> copy = own_copy(decoder);
+  decoder.parallel().together([&] { return CommandWriter(Task::kCopy).number(copy->parallel().number()).take(); },
+                              [] {});
+  copy->parallel().end_with(copy, CommandWriter(Task::kEndCopy).take());
   return copy;
 }
 

@@ -2,28 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "model/decoder.h"
+#include "model/stored/stored_tensor.h"
 
 namespace seekrl::model {
-
-// One tensor of a safetensors or GGUF file.
-struct StoredTensor {
-  std::string name;
-  std::string dtype;  // F32, F16, BF16, a format of gguf/ggml_blocks.h, or U8 for codes
-  std::vector<int64_t> shape;
-  std::string path;
-  uint64_t offset = 0;  // of the first byte, from the file's beginning
-  // Not zero: the rows are those of so many heads, whose rows that rotary positions turn together lie side by side, as
-  // llama.cpp keeps the llama architecture.
-  int64_t num_paired_heads = 0;
-  // Not zero: as many columns has a row in the file, of which these are some.
-  int64_t num_stored_columns = 0;
-};
 
 using TensorsByName = std::unordered_map<std::string, const StoredTensor*>;
 
@@ -63,10 +51,12 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
 // ones must be finite. Tensors that are not fresh stay as they are when one is refused.
 void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored,
                   bool is_fresh = false);
+// `whole_of`: what is written of the i-th, where ranks hold slices of them.
+using WholeOf = std::function<at::Tensor(size_t)>;
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
-                   const std::string& dtype);
+                   const std::string& dtype, const WholeOf& whole_of = {});
 
-// A decoder of its own with the same weights.
+// A decoder of its own with the same weights; of a split one on all ranks.
 std::shared_ptr<Decoder> clone(const Decoder& decoder);
 
 }  // namespace seekrl::model

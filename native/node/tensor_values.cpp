@@ -43,13 +43,20 @@ std::vector<model::StoredTensor> to_stored_tensors(const Napi::Value& value) {
   return stored;
 }
 
-Napi::Value to_js(Napi::Env env, const std::vector<model::Parameter>& tensors) {
+Napi::Object tensor_entry(Napi::Env env, const std::string& name, at::IntArrayRef sizes, at::ScalarType dtype) {
+  Napi::Object entry = named_shape(env, name, sizes);
+  if (dtype == at::kByte) entry["dtype"] = "U8";
+  if (dtype == at::kShort) entry["dtype"] = "I16";
+  return entry;
+}
+
+Napi::Value to_whole_js(Napi::Env env, const std::vector<model::Parameter>& tensors, const SliceOf& slice_of) {
   Napi::Array list = Napi::Array::New(env);
-  for (const auto& tensor : tensors) {
-    Napi::Object entry = named_shape(env, tensor.name, tensor.value.sizes());
-    if (tensor.value.scalar_type() == at::kByte) entry["dtype"] = "U8";
-    if (tensor.value.scalar_type() == at::kShort) entry["dtype"] = "I16";
-    list[list.Length()] = entry;
+  for (const auto& [name, value] : tensors) {
+    std::vector<int64_t> sizes = value.sizes().vec();
+    const model::Slice slice = slice_of(name);
+    if (!slice.is_all()) sizes[static_cast<size_t>(slice.dim)] = slice.whole;
+    list[list.Length()] = tensor_entry(env, name, sizes, value.scalar_type());
   }
   return list;
 }

@@ -30,6 +30,24 @@ double largest_of(double own, comm::ProcessGroup* group) {
   return all.max().item<double>();
 }
 
+std::vector<model::Slice> slices_of(const std::vector<model::Parameter>& parameters, const Slices& slices) {
+  std::vector<model::Slice> all(parameters.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (slices.of) all[i] = slices.of(parameters[i].name);
+  }
+  return all;
+}
+
+// What ranks with slices share out otherwise, or what a state on disk that is joined from slices cannot be.
+void check_sliced(const AdamWOptions& options) {
+  require(options.process_group == nullptr && options.zero == 0 && options.gradient_shards == 0, ErrorCode::kArgument,
+          "tensorParallel: expected a trainer without `processGroup`, `zero` and `gradientShards`: all ranks of the "
+          "model train every sequence together");
+  require(!options.has_8_bit_moments, ErrorCode::kArgument,
+          "moments: expected float32 under tensor parallelism, got 8-bit, whose blocks no other number of ranks could "
+          "read; leave `moments` out");
+}
+
 int num_owners(const AdamWOptions& options) {
   return options.zero > 0 && options.process_group ? options.process_group->size() : 1;
 }
@@ -48,13 +66,16 @@ void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& 
 
 }  // namespace
 
-AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options)
+AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices)
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
+      parallel_(slices.parallel),
+      slices_(slices_of(parameters_, slices)),
       layout_(parameters_, num_owners(options_)),
       pieces_(layout_.pieces(rank())) {
   at::NoGradGuard no_grad;
   check(parameters_, options_);
+  if (parallel_.is_split()) check_sliced(options_);
   enter(Work::kTrain);  // what an idle engine holds may be where its state will be
   const std::shared_ptr<comm::ProcessGroup>& group = options_.process_group;
   const bool is_shared = layout_.num_ranks() > 1, is_tree = options_.gradient_shards > 0;
@@ -80,7 +101,9 @@ ops::TrainedParameter AdamW::make_trained(const Piece& piece) const {
   const auto shape = piece.count == value.numel() ? value.sizes().vec() : std::vector<int64_t>{piece.count};
   ops::TrainedParameter trained;
   trained.value = weights_->own(piece);
-  trained.stream = piece.parameter;
+  // Slices of one weight are rounded by other draws.
+  const bool is_slice = !slices_[piece.parameter].is_all();
+  trained.stream = static_cast<int64_t>(piece.parameter + (is_slice ? parallel_.rank() * parameters_.size() : 0));
   trained.offset = piece.first;
   const std::string& folder = options_.state_folder;
   trained.first = ops::zero_moment(shape, value.device(), options_.has_8_bit_moments, folder);
@@ -129,7 +152,7 @@ void AdamW::check_gradients(double norm, double divisor) {
     for (const ops::TrainedParameter& each : trained_) {
       largest = std::max(largest, each.gradient.abs().max().item<double>() / divisor);
     }
-    largest = largest_of(largest, layout_.num_ranks() > 1 ? group() : nullptr);
+    largest = largest_of(largest, layout_.num_ranks() > 1 ? group() : parallel_.group().get());
     require(largest < kMostGradient, ErrorCode::kRange, "gradient: expected less than ", kMostGradient,
             ", whose square float32 holds, got ", largest, "; set maxGradNorm");
   });
@@ -148,15 +171,33 @@ double AdamW::card_norm() const {
   return std::sqrt(all.sum().item<double>());
 }
 
-double AdamW::norm() const {
-  if (!parameters_.front().value.is_cpu()) return card_norm();
+std::vector<BlockRun> AdamW::gradient_runs(const std::function<bool(const model::Slice&)>& is_wanted) const {
   std::vector<BlockRun> runs;
   for (size_t i = 0; i < pieces_.size(); ++i) {
     const auto [parameter, first, count, place] = pieces_[i];
+    if (!is_wanted(slices_[parameter])) continue;
     constexpr int64_t kBlock = kernels::kMomentBlock;
     runs.push_back({trained_[i].gradient.const_data_ptr<float>(), layout_.first_block(parameter) + first / kBlock,
                     (count + kBlock - 1) / kBlock});
   }
+  return runs;
+}
+
+// Squares of slices are summed over ranks, in their order; those of what every rank has are rank 0's.
+double AdamW::sliced_norm() const {
+  const auto is_counted = [&](const model::Slice& slice) { return !slice.is_all() || parallel_.rank() == 0; };
+  const double own = square_sum(gradient_runs(is_counted), nullptr);
+  const at::Tensor sent = at::full({1}, own, at::kDouble), all = at::empty({parallel_.size()}, at::kDouble);
+  parallel_.group()->all_gather(all, sent, "tensor parallelism: the gradient's norm").wait();
+  double sum = 0;
+  for (int64_t rank = 0; rank < parallel_.size(); ++rank) sum += all.const_data_ptr<double>()[rank];
+  return std::sqrt(sum);
+}
+
+double AdamW::norm() const {
+  if (!parameters_.front().value.is_cpu()) return card_norm();
+  if (parallel_.is_split()) return sliced_norm();
+  const std::vector<BlockRun> runs = gradient_runs([](const model::Slice&) { return true; });
   return std::sqrt(square_sum(runs, layout_.num_ranks() > 1 ? group() : nullptr));
 }
 
@@ -185,7 +226,7 @@ void AdamW::gather_weights() {
 
 at::Tensor AdamW::gradient(const std::string& name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].name == name) return gradients_->total(i);
+    if (parameters_[i].name == name) return parallel_.joined(gradients_->total(i), slices_[i]);
   }
   fail(ErrorCode::kArgument, "gradient: no parameter is called ", name);
 }

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "comm/process_group.h"
-#include "model/decoder.h"
+#include "model/policy.h"
 #include "model/weights.h"
 #include "ops/adamw.h"
 #include "train/zero/gradients.h"
 #include "train/zero/layout.h"
 #include "train/zero/pass.h"
+#include "train/zero/square_sums.h"
 #include "train/zero/weights.h"
 
 namespace seekrl::train {
@@ -40,13 +41,22 @@ struct AdamWOptions {
   at::ScalarType reduce_dtype = at::kFloat;  // what gradients travel in between ranks: f32, or bf16 (Reducer)
 };
 
+// Which of the parameters this process has slices of, whose others other ranks have (model/parallel).
+struct Slices {
+  model::TensorParallel parallel;
+  std::function<model::Slice(const std::string& name)> of;
+};
+inline Slices slices_of(const model::Policy& policy) {
+  return {policy.parallel(), [policy](const std::string& name) { return policy.slice_of(name); }};
+}
+
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
 // f32 whatever the parameters' dtype: sums in bf16 would depend on how a batch was cut (law 3).
 class AdamW {
  public:
   // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them,
   // ERR_ARGUMENT without a master for weights that are f32 themselves.
-  AdamW(std::vector<model::Parameter> parameters, AdamWOptions options);
+  AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices = {});
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
@@ -70,7 +80,7 @@ class AdamW {
   double step(double learning_rate);
 
   void zero_gradients();
-  // A copy, over all ranks, which all call it.
+  // A copy, over all ranks, which all call it; whole.
   at::Tensor gradient(const std::string& name) const;
   const std::vector<model::Parameter>& parameters() const { return parameters_; }
 
@@ -78,6 +88,8 @@ class AdamW {
   // "adamw.m8.<name>" and "adamw.root8.<name>" with ".scale", and "adamw.low.<name>" where there is a master. Of a
   // parameter of which this rank has but elements [a, b) the name is followed by "[a:b]".
   std::vector<model::Parameter> state() const;
+  // Of what its names say this rank has: by place in state().
+  std::vector<model::Slice> state_slices() const;
   // Reads the state and `others` from what any number of ranks have written. ERR_FORMAT where a part is missing;
   // ERR_RANGE for moments and scales that no gradients leave, of which a step would make weights that are not numbers:
   // those of squares and scales below zero, and others too large. What is refused changes nothing.
@@ -93,12 +105,17 @@ class AdamW {
   ops::TrainedParameter make_trained(const Piece& piece) const;
   double norm() const;
   double card_norm() const;
+  double sliced_norm() const;
+  std::vector<BlockRun> gradient_runs(const std::function<bool(const model::Slice&)>& is_wanted) const;
+  std::vector<model::StoredTensor> own_slices(std::vector<model::StoredTensor> stored) const;
   void check_gradients(double norm, double divisor);
   comm::ProcessGroup* group() const { return options_.process_group.get(); }
   int rank() const { return layout_.num_ranks() == 1 ? 0 : group()->rank(); }
 
   std::vector<model::Parameter> parameters_;
   AdamWOptions options_;
+  model::TensorParallel parallel_;
+  std::vector<model::Slice> slices_;  // by parameter
   Layout layout_;
   std::vector<Piece> pieces_;  // of this rank
   std::unique_ptr<Weights> weights_;

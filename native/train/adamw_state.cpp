@@ -1,8 +1,12 @@
 // AdamW's state on disk: named by parameters, and read from however many files.
 #include <ATen/core/Tensor.h>
 
+#include <unordered_map>
+
+#include "base/error.h"
 #include "base/mapped_file.h"
 #include "model/stored/stored_numbers.h"
+#include "model/stored/stored_slice.h"
 #include "train/adamw.h"
 #include "train/largest_gradient.h"
 #include "train/zero/stored_pieces.h"
@@ -52,6 +56,34 @@ std::vector<model::Parameter> AdamW::state() const {
   return state;
 }
 
+// Under tensor parallelism, where a parameter is one piece.
+std::vector<model::Slice> AdamW::state_slices() const {
+  std::vector<model::Slice> slices;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    Tensors own;
+    add_state(own, "", trained_[i]);
+    slices.insert(slices.end(), own.size(), slices_[pieces_[i].parameter]);
+  }
+  return slices;
+}
+
+// What this rank reads of a state that stands whole on the disk.
+std::vector<model::StoredTensor> AdamW::own_slices(std::vector<model::StoredTensor> stored) const {
+  if (!parallel_.is_split()) return stored;
+  const Tensors own = state();
+  const std::vector<model::Slice> slices = state_slices();
+  std::unordered_map<std::string, model::Slice> by_name;
+  for (size_t i = 0; i < own.size(); ++i) by_name.emplace(own[i].name, slices[i]);
+  for (model::StoredTensor& tensor : stored) {
+    require(!tensor.name.ends_with(']'), ErrorCode::kFormat, tensor.path,
+            ": expected the state of one process or of tensor parallelism, got a part of one that ranks share out "
+            "(ZeRO); resume it with `zero`, or in one process");
+    const auto found = by_name.find(tensor.name);
+    if (found != by_name.end()) tensor = model::stored_slice(tensor, found->second);
+  }
+  return stored;
+}
+
 // Those that any rank may have written.
 std::vector<std::string> AdamW::known_names(const Tensors& others) const {
   std::vector<std::string> known;
@@ -74,7 +106,7 @@ void AdamW::read_state(const std::vector<model::Parameter>& others, const std::v
                        int64_t num_steps) {
   Tensors wanted = state();
   wanted.insert(wanted.end(), others.begin(), others.end());
-  const StoredParts parts = find_parts(wanted, stored, known_names(others));
+  const StoredParts parts = find_parts(wanted, own_slices(stored), known_names(others));
   check_ranges(parts);
   model::read_tensors(parts.tensors, parts.stored);
   num_steps_ = num_steps;

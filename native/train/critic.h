@@ -17,7 +17,8 @@ class Critic {
 
   // `trunk` belongs to the critic alone: the adapter where there is one, else the decoder. The head starts at zero, so
   // every first value is zero.
-  Critic(model::Policy trunk, AdamWOptions options);
+  // `number` as of Trainer.
+  Critic(model::Policy trunk, AdamWOptions options, int64_t number = 0);
 
   // Values at the batch's rows, f32 [R], without gradients.
   at::Tensor values(const Batch& batch) const;
@@ -34,12 +35,15 @@ class Critic {
   }
 
   AdamW& optimizer() { return optimizer_; }
+  const AdamW& optimizer() const { return optimizer_; }
   const model::Decoder& decoder() const { return *trunk_.decoder; }
+  int64_t number() const { return number_; }
 
  private:
   at::Tensor predict(const at::Tensor& states_RD) const;
 
   model::Policy trunk_;
+  int64_t number_;
   std::vector<model::Parameter> head_;
   AdamW optimizer_;
 };

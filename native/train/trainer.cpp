@@ -19,8 +19,8 @@ TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double
   return {scores.logprob_R, scores.entropy_R};
 }
 
-Trainer::Trainer(model::Policy policy, AdamWOptions options)
-    : policy_(std::move(policy)), optimizer_(policy_.parameters(), options) {}
+Trainer::Trainer(model::Policy policy, AdamWOptions options, int64_t number)
+    : policy_(std::move(policy)), number_(number), optimizer_(policy_.parameters(), options, slices_of(policy_)) {}
 
 void Trainer::accumulate(const Batch& batch, const LossOptions& options, LossSums& sums, int64_t num_recomputed) {
   check_frozen(policy_);

@@ -24,7 +24,8 @@ class Trainer {
  public:
   using Sums = LossSums;
 
-  Trainer(model::Policy policy, AdamWOptions options);
+  // `number`: by which other ranks know it under tensor parallelism (follow/told_learner.h).
+  Trainer(model::Policy policy, AdamWOptions options, int64_t number = 0);
 
   // Adds the micro-batch's gradients to the step's, and its loss statistics to `sums`; of a card nothing is read, so
   // that the host does not wait. The first num_recomputed layers make their activations again in the backward pass,
@@ -42,10 +43,13 @@ class Trainer {
   }
 
   AdamW& optimizer() { return optimizer_; }
+  const AdamW& optimizer() const { return optimizer_; }
   const model::Decoder& decoder() const { return *policy_.decoder; }
+  int64_t number() const { return number_; }
 
  private:
   model::Policy policy_;
+  int64_t number_;
   AdamW optimizer_;
 };
 

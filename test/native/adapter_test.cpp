@@ -110,7 +110,7 @@ TEST("each row of a batch goes through its own adapter, whoever its neighbours a
   const auto count = static_cast<int64_t>(of_rows.size());
   for (size_t p = 0; p < decoder->projections().size(); ++p) {
     const auto place = static_cast<int64_t>(p);
-    const auto& [name, width, columns] = decoder->projections()[p];
+    const auto& [name, width, columns, slice] = decoder->projections()[p];
     const at::Tensor x = at::full({count, columns}, 0.5) * at::tensor({1., 2., 3., 4., 5., 6., 7.}).unsqueeze(1);
     const at::Tensor x_MK = x.to(at::kFloat);
     const at::Tensor together = rows.add_to(at::zeros({count, width}), x_MK, place);

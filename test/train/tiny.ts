@@ -1,5 +1,6 @@
 /** A model small enough for tests and sequences to train it on. */
 import { native } from "../../lib/base/addon/native.ts";
+import type { ProcessGroup } from "../../lib/comm/process-group.ts";
 import { Model } from "../../lib/model/model.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 
@@ -18,9 +19,13 @@ export const tinyShape = {
 };
 
 /** Two layers, width 16. One thread: the tests of many files run at the same time. */
-export async function tinyModel(seed = 1, dtype: Model["dtype"] = "float32"): Promise<Model> {
+export async function tinyModel(
+  seed = 1,
+  dtype: Model["dtype"] = "float32",
+  tensorParallel?: ProcessGroup,
+): Promise<Model> {
   await native().setNumThreads(1);
-  return await Model.create(tinyShape, { seed, std: 0.2, dtype });
+  return await Model.create(tinyShape, { seed, std: 0.2, dtype, tensorParallel });
 }
 
 /** Numbers in [0, 1) that depend on nothing but the arguments. */

@@ -58,7 +58,7 @@ export interface LearnerOptions extends AdamWOptions {
    */
   readonly activationBytes?: number | undefined;
   /**
-   * The ranks that train together. All open the same policy and give `accumulate` and `step` the same; each runs a part of
+   * The ranks that train together; not those that share a model (`tensorParallel`), which all run every sequence. All open the same policy and give `accumulate` and `step` the same; each runs a part of
    * the sequences, and gradients and statistics are summed over ranks. @default one process
    */
   readonly processGroup?: ProcessGroup | undefined;
@@ -134,9 +134,10 @@ function checkShards(shards: number, ranks: number): void {
 function activationBudget(policy: Policy, model: Model, options: LearnerOptions): number {
   if (options.activationBytes !== undefined) return options.activationBytes;
   const form = { ...options, ranks: options.processGroup?.size };
+  const shared = model.tensorParallel?.size ?? 1;
   const states =
     policy === model
-      ? stateBytes(numParameters(model.config), model.dtype, form)
+      ? stateBytes(numParameters(model.config) / shared, model.dtype, form)
       : stateBytes(policy.numParameters, "float32", form);
   return Math.max(0, process.availableMemory() - states.gradients - states.optimiser) / 2;
 }

@@ -96,7 +96,8 @@ export interface ScoringOptions {
  * @param sequences - what to score
  * @param options - see {@link ScoringOptions}
  * @returns natural logs and nats, one array per sequence, one entry per row
- * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`
+ * @throws ERR_RANGE for an id outside the vocabulary, and for a sequence beyond the model's `contextTokens`; ERR_ARGUMENT for
+ *   a process group beside one that shares the model
  */
 export async function scoreSequences(
   policy: Policy,
@@ -104,7 +105,11 @@ export async function scoreSequences(
   options: ScoringOptions = {},
 ): Promise<SequenceScores> {
   const { temperature = 1, maxTokens = defaultMaxTokens, processGroup } = options;
-  const { handles } = policyParts(policy, "scoreSequences");
+  const { handles, model } = policyParts(policy, "scoreSequences");
+  if (model.tensorParallel !== undefined && processGroup !== undefined) {
+    const remedy = "leave processGroup out: its ranks score every sequence together";
+    throw new SeekError("ERR_ARGUMENT", `processGroup: expected none for a shared model (${remedy})`);
+  }
   const score = async (own: readonly TrainSequence[]) => {
     const [logprobs, entropies] = [emptyRows(own), emptyRows(own)];
     await forEachMicroBatch(

@@ -60,6 +60,8 @@ export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm
   readonly hasReference?: boolean;
   /** Of an engine. @default 0 */
   readonly cacheBytes?: number;
+  /** Ranks that share the model, each a slice of every layer; activations are counted as if each made all. @default 1 */
+  readonly tensorParallel?: number | undefined;
 }
 
 /** Node.js with the native core, before a model is there. */
@@ -211,9 +213,11 @@ function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): numbe
  * assert.equal(trainingMemory(sizes).gradients, 4 * model.numParameters);
  */
 export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
-  const { config, dtype, adapterParameters, batch, cacheBytes: cache = 0 } = sizes;
-  const parameters = numParameters(config);
-  const base = weightBytes(config, dtype, sizes.weights);
+  const { config, dtype, batch, cacheBytes: cache = 0, tensorParallel: slices = 1 } = sizes;
+  const parameters = numParameters(config) / slices;
+  const base = weightBytes(config, dtype, sizes.weights) / slices;
+  const adapterParameters =
+    sizes.adapterParameters === undefined ? undefined : sizes.adapterParameters / slices;
   const isAdapter = adapterParameters !== undefined;
   const model = { config, dtype, hasAdapter: isAdapter };
   // An adapter is f32; its reference and its critic are adapters.
@@ -231,7 +235,8 @@ export function trainingMemory(sizes: TrainingSizes): MemoryPlan {
   const reference = sizes.hasReference === true ? own : 0;
   const recomputed = numRecomputed(model, batch, sizes.activationBytes ?? Number.POSITIVE_INFINITY);
   const activations = activationBytes(model, batch, recomputed) + workBytes(model, batch);
-  const { head, scratch } = kernelBytes(sizes);
+  const { head: wholeHead, scratch } = kernelBytes(sizes);
+  const head = wholeHead / slices;
   const held = processBytes + weights + gradients + optimiser + critic + reference;
   const total = held + Math.max(activations + head + scratch, cache + shared.gathered);
   const parts = { process: processBytes, weights, gradients, optimiser, critic, reference };

@@ -2,6 +2,7 @@
 #include "engine/follow/step_command.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace seekrl::engine {
 
@@ -20,7 +21,8 @@ void add_row(Command& to, const Row& row) {
   const Sequence& from = *row.sequence;
   const Span& span = from.span;
   const auto is_generating = static_cast<int64_t>(from.is_generating());
-  to.insert(to.end(), {row.num_tokens, row.num_samples, from.num_cached, from.num_tokens(), is_generating,
+  const int64_t adapter = from.adapter ? from.adapter->id() : 0;
+  to.insert(to.end(), {adapter, row.num_tokens, row.num_samples, from.num_cached, from.num_tokens(), is_generating,
                        span.num_given, std::ssize(span.logprobs), span.options.num_top, std::ssize(from.blocks)});
   to.insert(to.end(), from.blocks.begin(), from.blocks.end());
   const int64_t end = told_end(from.num_cached, row.num_tokens, from.num_tokens());
@@ -37,8 +39,9 @@ class Reader {
   const int64_t* at_;
 };
 
-void read_row(Reader& from, ToldStep& step) {
+void read_row(Reader& from, const AdapterOf& adapter_of, ToldStep& step) {
   Sequence& to = *step.sequences.emplace_back(std::make_unique<Sequence>());
+  to.adapter = adapter_of(from.next());
   const int64_t num_run = from.next(), num_samples = from.next();
   to.num_cached = from.next();
   to.tokens.resize(static_cast<size_t>(from.next()));
@@ -70,7 +73,7 @@ Command step_command(int64_t engine, const BlockPool::Copies& copies, const std:
 
 Command close_command(int64_t engine) { return {static_cast<int64_t>(Task::kCloseEngine), engine}; }
 
-ToldStep to_step(const Command& command) {
+ToldStep to_step(const Command& command, const AdapterOf& adapter_of) {
   Reader from(command);
   from.take(2);
   ToldStep step;
@@ -78,7 +81,7 @@ ToldStep to_step(const Command& command) {
     const auto block = static_cast<int32_t>(from.next());
     step.copies.emplace_back(block, static_cast<int32_t>(from.next()));
   }
-  for (int64_t count = from.next(); count > 0; --count) read_row(from, step);
+  for (int64_t count = from.next(); count > 0; --count) read_row(from, adapter_of, step);
   return step;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct ToldStep {
   std::vector<Row> rows;  // of these
 };
 
-ToldStep to_step(const model::Command& command);
+// The adapter of a number; null for 0.
+using AdapterOf = std::function<std::shared_ptr<const model::Adapter>(int64_t number)>;
+ToldStep to_step(const model::Command& command, const AdapterOf& adapter_of);
 
 }  // namespace seekrl::engine

@@ -39,7 +39,7 @@ void check(const std::vector<ProjectionShape>& projections, const AdapterOptions
     require(exists, ErrorCode::kArgument, "adapter: targets: the model has no projection called ", target);
   }
   int64_t widest = 0;
-  for (const auto& [name, rows, columns] : projections) {
+  for (const auto& [name, rows, columns, slice] : projections) {
     if (is_target(options.targets, name)) widest = std::max({widest, rows, columns});
   }
   // No product of two matrices has a rank above their outer sizes.
@@ -58,6 +58,9 @@ at::Tensor drawn_RK(int64_t rank, int64_t columns, uint64_t seed, uint64_t strea
   return drawn;
 }
 
+bool has_rows(const Slice& slice) { return !slice.is_all() && slice.dim == 0; }
+bool has_columns(const Slice& slice) { return !slice.is_all() && slice.dim == 1; }
+
 int64_t next_id() {
   static std::atomic<int64_t> last{0};
   return ++last;
@@ -66,18 +69,37 @@ int64_t next_id() {
 }  // namespace
 
 Adapter::Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device,
-                 uint64_t seed)
-    : options_(std::move(options)), id_(next_id()), pairs_(projections.size()) {
+                 uint64_t seed, TensorParallel parallel)
+    : options_(std::move(options)), id_(next_id()), parallel_(std::move(parallel)), pairs_(projections.size()) {
   check(projections, options_);
   at::NoGradGuard no_grad;
   for (size_t i = 0; i < projections.size(); ++i) {
-    const auto& [name, rows, columns] = projections[i];
+    const auto& [name, rows, columns, slice] = projections[i];
+    projection_slices_.push_back(slice);
     if (!is_target(options_.targets, name)) continue;
-    pairs_[i] = {drawn_RK(options_.rank, columns, seed, i).to(device),
-                 at::zeros({rows, options_.rank}, at::TensorOptions(device).dtype(at::kFloat))};
-    parameters_.push_back({"base_model.model." + name + ".lora_A.weight", pairs_[i].down_RK});
-    parameters_.push_back({"base_model.model." + name + ".lora_B.weight", pairs_[i].up_NR});
+    at::Tensor down_RK = drawn_RK(options_.rank, columns, seed, i);
+    if (has_columns(slice)) down_RK = down_RK.narrow(1, slice.first, slice.count).contiguous();
+    const int64_t own_rows = has_rows(slice) ? slice.count : rows;
+    pairs_[i] = {down_RK.to(device), at::zeros({own_rows, options_.rank}, at::TensorOptions(device).dtype(at::kFloat))};
+    const std::string prefix = "base_model.model." + name;
+    parameters_.push_back({prefix + ".lora_A.weight", pairs_[i].down_RK});
+    parameters_.push_back({prefix + ".lora_B.weight", pairs_[i].up_NR});
+    if (has_columns(slice)) slices_.emplace(prefix + ".lora_A.weight", slice);
+    if (has_rows(slice)) slices_.emplace(prefix + ".lora_B.weight", slice);
   }
+}
+
+Slice Adapter::slice_of(const std::string& name) const {
+  const auto found = slices_.find(name);
+  return found == slices_.end() ? Slice() : found->second;
+}
+
+Adapter::LowRank Adapter::entered(int64_t projection) const {
+  const auto place = static_cast<size_t>(projection);
+  LowRank pair = pairs_.at(place);
+  if (has_rows(projection_slices_[place])) pair.down_RK = parallel_.shared(pair.down_RK);
+  if (has_columns(projection_slices_[place])) pair.up_NR = parallel_.shared(pair.up_NR);
+  return pair;
 }
 
 const at::Tensor& Adapter::parameter(const std::string& name) const {
@@ -121,7 +143,7 @@ const std::vector<ops::CardPair>& Adapter::on_card(at::ScalarType dtype) const {
 std::shared_ptr<Adapter> clone(const Adapter& adapter, const std::vector<ProjectionShape>& projections) {
   at::NoGradGuard no_grad;
   const at::Device device = adapter.parameters().front().value.device();
-  auto copy = std::make_shared<Adapter>(projections, adapter.options(), device, 0);
+  auto copy = std::make_shared<Adapter>(projections, adapter.options(), device, 0, adapter.parallel());
   for (size_t i = 0; i < adapter.parameters().size(); ++i) {
     at::Tensor value = copy->parameters()[i].value;
     value.copy_(adapter.parameters()[i].value);

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "model/parallel/tensor_parallel.h"
 #include "model/parameter.h"
 #include "ops/card/products/low_rank.h"
 
@@ -18,6 +20,7 @@ namespace seekrl::model {
 struct ProjectionShape {
   std::string name;
   int64_t rows, columns;
+  Slice slice = {};  // of them, that this rank has
 };
 
 struct AdapterOptions {
@@ -38,7 +41,9 @@ class Adapter {
 
   // A is drawn as PEFT does, uniform in +-1/sqrt(K), by a counter-based generator; B is zero, so nothing is added yet.
   // `projections`: the decoder's, in its order. ERR_RANGE for a rank above the widest target's outputs and inputs.
-  Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device, uint64_t seed);
+  // Of a split projection this rank has the columns of A or the rows of B that go with its slice, and all of the other.
+  Adapter(const std::vector<ProjectionShape>& projections, AdapterOptions options, at::Device device, uint64_t seed,
+          TensorParallel parallel = {});
 
   // Under PEFT's names, "base_model.model.<projection>.lora_A.weight" and "...lora_B.weight".
   const std::vector<Parameter>& parameters() const { return parameters_; }
@@ -46,6 +51,11 @@ class Adapter {
 
   // Of the decoder's projection of that place; null when it is no target.
   const LowRank* at(int64_t projection) const;
+  // The same for a product: with gradients, those of what every rank has are summed over ranks.
+  LowRank entered(int64_t projection) const;
+  // What this rank holds of a parameter.
+  Slice slice_of(const std::string& name) const;
+  const TensorParallel& parallel() const { return parallel_; }
   int64_t num_projections() const { return static_cast<int64_t>(pairs_.size()); }
 
   // By projection, for a card's products; undefined tensors where it is no target. Rounded again in the same memory
@@ -65,7 +75,10 @@ class Adapter {
  private:
   AdapterOptions options_;
   int64_t id_;
-  std::vector<LowRank> pairs_;  // by projection; undefined where it is no target
+  TensorParallel parallel_;
+  std::vector<Slice> projection_slices_;
+  std::unordered_map<std::string, Slice> slices_;  // of parameters that are split
+  std::vector<LowRank> pairs_;                     // by projection; undefined where it is no target
   std::vector<Parameter> parameters_;
   std::atomic<int64_t> version_{0};
   mutable std::vector<ops::CardPair> card_pairs_;

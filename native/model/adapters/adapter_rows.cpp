@@ -149,15 +149,14 @@ at::Tensor AdapterRows::add_to(at::Tensor y_MN, const at::Tensor& x_MK, int64_t 
   if (tables_ != nullptr) return add_on_card(y_MN, x_MK, projection);
   const int64_t num_rows = y_MN.size(0);
   for (const auto& [begin, end, adapter] : runs_) {
-    const Adapter::LowRank* pair = adapter->at(projection);
-    if (pair == nullptr) continue;
+    if (adapter->at(projection) == nullptr) continue;
+    const auto [down_RK, up_NR] = adapter->entered(projection);
     const int64_t count = std::min(end, num_rows) - begin;
     if (count == num_rows) {
-      y_MN = ops::add_low_rank(y_MN, x_MK, pair->down_RK, pair->up_NR, adapter->scale());
+      y_MN = ops::add_low_rank(y_MN, x_MK, down_RK, up_NR, adapter->scale());
     } else {
       TORCH_INTERNAL_ASSERT(!at::GradMode::is_enabled());
-      ops::add_low_rank(y_MN.narrow(0, begin, count), x_MK.narrow(0, begin, count), pair->down_RK, pair->up_NR,
-                        adapter->scale());
+      ops::add_low_rank(y_MN.narrow(0, begin, count), x_MK.narrow(0, begin, count), down_RK, up_NR, adapter->scale());
     }
   }
   return y_MN;

@@ -94,6 +94,7 @@ constexpr NamedFormat kFormats[] = {
     {"F32", kBlocks<1, 4, widen_number<float>>},
     {"F16", kBlocks<1, 2, widen_number<c10::Half>>},
     {"BF16", kBlocks<1, 2, widen_number<c10::BFloat16>>},
+    {"I16", kBlocks<1, 2, widen_number<int16_t>>},
     {"Q8_0", kBlocks<32, 34, widen_q8_0>},
     {"Q4_0", kBlocks<32, 18, widen_q4_0>},
     {"Q4_K", kBlocks<256, 144, widen_q4_k>},

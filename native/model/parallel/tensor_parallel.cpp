@@ -8,7 +8,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <exception>
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -24,8 +24,9 @@ using comm::ProcessGroup;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-// Words of a command that travel with its length; of most steps all of them.
+// Words of a command that travel with its length and its decoder's number; of most steps all of them.
 constexpr int64_t kFirstWords = 1024;
+constexpr int64_t kHead = 2;
 
 // Overwrites the part where it is contiguous.
 at::Tensor sum_of(ProcessGroup& group, const at::Tensor& part) {
@@ -60,6 +61,19 @@ class SharedFunction : public torch::autograd::Function<SharedFunction> {
   }
 };
 
+// FNV-1a (Fowler, Noll and Vo), of what lies side by side.
+int64_t digest(const at::Tensor& numbers) {
+  const auto* const bytes = static_cast<const uint8_t*>(numbers.const_data_ptr());
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < numbers.nbytes(); ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return static_cast<int64_t>(hash);
+}
+
+int64_t next_number() {
+  static std::atomic<int64_t> last{0};
+  return ++last;
+}
+
 void check_divides(const char* what, int64_t count, int64_t size) {
   require(count % size == 0, ErrorCode::kArgument, "tensorParallel: ", size, " ranks: expected a number that divides ",
           count, " ", what, "; take fewer ranks");
@@ -77,6 +91,8 @@ TensorParallel::TensorParallel(std::shared_ptr<comm::ProcessGroup> group, const 
   require(config.vocab_size >= size * size, ErrorCode::kArgument, "tensorParallel: ", size,
           " ranks: expected a vocabulary of ", size * size, " tokens or more, got ", config.vocab_size);
   group_ = std::move(group);
+  leading_ = std::make_shared<Leading>();
+  number_ = next_number();
 }
 
 DecoderConfig TensorParallel::own(const DecoderConfig& config) const {
@@ -104,6 +120,13 @@ at::Tensor TensorParallel::shared(const at::Tensor& x) const {
 
 // A collective takes as many of every rank: what the last one lacks is left out of the whole.
 at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice) const {
+  // Gloo knows no i16.
+  if (own.scalar_type() == at::kShort) {
+    const at::Tensor bytes = own.contiguous().view({own.size(0), -1}).view(at::kByte);
+    std::vector<int64_t> whole = own.sizes().vec();
+    whole[0] = slice.whole;
+    return joined_rows(bytes, slice).contiguous().view(at::kShort).view(whole);
+  }
   std::vector<int64_t> shape = own.sizes().vec();
   const int64_t each = (slice.whole + size() - 1) / size();
   shape[0] = each;
@@ -116,6 +139,29 @@ at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice
   at::Tensor all = at::empty(shape, own.options());
   group_->all_gather(all, padded, "tensor parallelism: gather").wait();
   return all.narrow(0, 0, slice.whole);
+}
+
+void TensorParallel::check_same(const at::Tensor& own) const {
+  const at::Tensor sent = at::empty({1}, at::kLong), all = at::empty({size()}, at::kLong);
+  sent.mutable_data_ptr<int64_t>()[0] = digest(own.detach().contiguous());
+  group_->all_gather(all, sent, "tensor parallelism: digests").wait();
+  for (int64_t other = 0; other < size(); ++other) {
+    require(all.const_data_ptr<int64_t>()[other] == sent.const_data_ptr<int64_t>()[0], ErrorCode::kInternal,
+            "tensor parallelism: ranks ", rank(), " and ", other,
+            " have other numbers of what all have alike; start "
+            "again from the last checkpoint");
+  }
+}
+
+at::Tensor TensorParallel::joined(const at::Tensor& own, const Slice& slice) const {
+  if (!is_split()) return own;
+  if (slice.is_all()) {
+    check_same(own);
+    return own;
+  }
+  if (slice.dim == 0) return joined_rows(own, slice);
+  // Columns as rows: ranks stand one behind the other then.
+  return joined_rows(own.t().contiguous(), slice).t();
 }
 
 ops::HeadSlice TensorParallel::head_slice(const Slice& slice) const {
@@ -134,40 +180,75 @@ void TensorParallel::together(const std::function<Command()>& command, const std
   try {
     body();
   } catch (const std::exception& error) {
-    report(error.what());
+    report(error);
     throw;
   }
 }
 
+void TensorParallel::end_with(std::weak_ptr<const void> thing, Command command) const {
+  if (is_split() && rank() == 0) leading_->endings.push_back({std::move(thing), number_, std::move(command)});
+}
+
 void TensorParallel::tell(const Command& command) const {
-  require(!is_released_, ErrorCode::kState, "model: closed");
+  require(!leading_->is_released, ErrorCode::kState, "model: closed");
   const std::string failure = group_->failure();
   require(failure.empty(), ErrorCode::kRemote, "tensor parallelism: ", failure);
+  tell_endings();
+  send(number_, command);
+}
+
+// What was opened last first: it may stand on what was opened before.
+void TensorParallel::tell_endings() const {
+  std::vector<Leading::Ending>& endings = leading_->endings;
+  for (size_t i = endings.size(); i-- > 0;) {
+    if (!endings[i].thing.expired()) continue;
+    send(endings[i].decoder, endings[i].command);
+    endings.erase(endings.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void TensorParallel::send(int64_t decoder, const Command& command) const {
   const auto count = static_cast<int64_t>(command.size()), first = std::min(count, kFirstWords);
-  Command head(kFirstWords + 1);
+  Command head(kHead + kFirstWords);
   head[0] = count;
-  std::copy_n(command.begin(), first, head.begin() + 1);
-  group_->broadcast(at::from_blob(head.data(), {kFirstWords + 1}, at::kLong), 0, "tensor parallelism: command").wait();
+  head[1] = decoder;
+  std::copy_n(command.begin(), first, head.begin() + kHead);
+  group_->broadcast(at::from_blob(head.data(), {std::ssize(head)}, at::kLong), 0, "tensor parallelism: command").wait();
   if (count == first) return;
   const at::Tensor rest = at::empty({count - first}, at::kLong);
   std::copy(command.begin() + first, command.end(), rest.mutable_data_ptr<int64_t>());
   group_->broadcast(rest, 0, "tensor parallelism: command").wait();
 }
 
-Command TensorParallel::next_command() const {
-  const at::Tensor head = at::empty({kFirstWords + 1}, at::kLong);
+Told TensorParallel::next_command() const {
+  const at::Tensor head = at::empty({kHead + kFirstWords}, at::kLong);
   group_->broadcast(head, 0, "tensor parallelism: command").wait();
   const int64_t* const words = head.const_data_ptr<int64_t>();
   const int64_t count = words[0], first = std::min(count, kFirstWords);
-  Command command(words + 1, words + 1 + first);
-  if (count == first) return command;
-  command.resize(static_cast<size_t>(count));
-  const at::Tensor rest = at::from_blob(command.data() + first, {count - first}, at::kLong);
+  Told told = {words[1], Command(words + kHead, words + kHead + first)};
+  if (count == first) return told;
+  told.command.resize(static_cast<size_t>(count));
+  const at::Tensor rest = at::from_blob(told.command.data() + first, {count - first}, at::kLong);
   group_->broadcast(rest, 0, "tensor parallelism: command").wait();
-  return command;
+  return told;
 }
 
-void TensorParallel::report(const char* what) const { group_->report(what); }
+bool TensorParallel::is_alike(const std::exception& error) {
+  const auto* const own = dynamic_cast<const Error*>(&error);
+  if (own == nullptr) return false;
+  switch (own->code()) {
+    case ErrorCode::kArgument:
+    case ErrorCode::kShape:
+    case ErrorCode::kDtype:
+    case ErrorCode::kRange:
+    case ErrorCode::kState: return true;
+    default: return false;
+  }
+}
+
+void TensorParallel::report(const std::exception& error) const {
+  if (!is_alike(error)) group_->report(error.what());
+}
 
 void TensorParallel::require_leader(const char* what) const {
   require(rank() == 0, ErrorCode::kState, what, ": rank ", rank(),
@@ -175,10 +256,10 @@ void TensorParallel::require_leader(const char* what) const {
           " on rank 0");
 }
 
-void TensorParallel::release() {
-  if (!is_split() || rank() > 0 || is_released_) return;
+void TensorParallel::release() const {
+  if (!is_split() || rank() > 0 || is_copy_ || leading_->is_released) return;
   tell({static_cast<int64_t>(Task::kClose)});
-  is_released_ = true;
+  leading_->is_released = true;
 }
 
 }  // namespace seekrl::model

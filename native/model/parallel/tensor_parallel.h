@@ -6,21 +6,24 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
 
 #include "comm/process_group.h"
 #include "model/config.h"
+#include "model/parallel/command.h"
 #include "model/parallel/slice.h"
 #include "ops/head/token_logprob.h"
 
 namespace seekrl::model {
 
-// What rank 0 does next, for the others to do with it: words that its reader knows (engine/follow/follower.h). The
-// first is one of these.
-enum class Task : int64_t { kClose, kScore, kParameter, kOpenEngine, kStep, kCloseEngine };
-using Command = std::vector<int64_t>;
+// A command, and the number of the decoder that it is for.
+struct Told {
+  int64_t decoder;
+  Command command;
+};
 
 // Device thread only, save where said. Sums are those of pairs of ranks, then of pairs of pairs: all ranks have the
 // same bits, which depend on nothing else in a batch.
@@ -37,6 +40,14 @@ class TensorParallel {
   // Null where one process holds all.
   const std::shared_ptr<comm::ProcessGroup>& group() const { return group_; }
 
+  // Of its decoder among those of this process that are split: all ranks make them in one order, and count alike.
+  int64_t number() const { return number_; }
+  // Of the decoder that this one's was copied from: who follows that one follows this one too, and as long.
+  void follow_with(const TensorParallel& source) {
+    leading_ = source.leading_;
+    is_copy_ = true;
+  }
+
   // The shape of what this rank computes; the vocabulary is the whole one.
   DecoderConfig own(const DecoderConfig& config) const;
   // This rank's of `count` rows or columns, equal on all ranks but the last of a vocabulary.
@@ -49,27 +60,50 @@ class TensorParallel {
   at::Tensor shared(const at::Tensor& x) const;
   // What all ranks have of a slice's rows, one behind the other: [own, ...] -> [whole, ...].
   at::Tensor joined_rows(const at::Tensor& own, const Slice& slice) const;
+  // The whole of a weight of which this rank has `own`: itself where that is all, of which all ranks must have the same
+  // bits (ERR_INTERNAL).
+  at::Tensor joined(const at::Tensor& own, const Slice& slice) const;
   // How a head of this slice of the vocabulary scores tokens.
   ops::HeadSlice head_slice(const Slice& slice) const;
 
-  // Runs `body`, in which all ranks take part: rank 0 tells the others, who run it in `next_command`'s reader. What it
-  // throws ends the job of all.
+  // Runs `body`, in which all ranks take part: rank 0 tells the others, who run it in `next_command`'s reader. An error
+  // that says what was asked wrongly all ranks throw alike, who were asked the same; any other ends the job of all.
   void together(const std::function<Command()>& command, const std::function<void()>& body) const;
+  // The command is told before any other once `thing` is gone, on rank 0.
+  void end_with(std::weak_ptr<const void> thing, Command command) const;
   // On every rank but 0: what rank 0 does next.
-  Command next_command() const;
-  // What this rank cannot go on for.
-  void report(const char* what) const;
+  Told next_command() const;
+  // What this rank cannot go on for. What all ranks throw alike is passed over.
+  void report(const std::exception& error) const;
+  static bool is_alike(const std::exception& error);
   // ERR_STATE on every rank but 0, which alone is asked.
   void require_leader(const char* what) const;
-  // On rank 0: the others need not follow any more. Idempotent.
-  void release();
+  // On rank 0: the others need not follow any more, but for a copy's sake. Idempotent.
+  void release() const;
 
  private:
+  // What rank 0 keeps of those who follow, for all copies of a decoder.
+  struct Leading {
+    struct Ending {
+      std::weak_ptr<const void> thing;
+      int64_t decoder;
+      Command command;
+    };
+
+    bool is_released = false;
+    std::vector<Ending> endings;
+  };
+
   Slice slice(int64_t dim, int64_t count) const;
+  void check_same(const at::Tensor& own) const;
   void tell(const Command& command) const;
+  void tell_endings() const;
+  void send(int64_t decoder, const Command& command) const;
 
   std::shared_ptr<comm::ProcessGroup> group_;  // null where one process holds all
-  bool is_released_ = false;
+  std::shared_ptr<Leading> leading_;
+  int64_t number_ = 0;
+  bool is_copy_ = false;
 };
 
 }  // namespace seekrl::model

@@ -98,6 +98,8 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name) {
 void check_place(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
   if (needs_rows(stored)) {
     StoredRows(stored, file);
+    require((stored.dtype == "I16") == (value.scalar_type() == at::kShort), ErrorCode::kFormat, stored.path, ": ",
+            stored.name, ": expected numbers of ", value.scalar_type(), ", got ", stored.dtype);
     return;
   }
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "model/adapters/merge.h"
-#include "model/weights.h"
+#include "model/adapters/told_adapter.h"
 #include "node/guard.h"
 #include "node/model/model_api.h"
 #include "node/tensor_values.h"
@@ -62,11 +62,10 @@ Napi::Value AdapterHandle::fill(Napi::Env env, Make make) {
 Napi::Value AdapterHandle::create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object object = to_object(info[1], "options");
-    return fill(info.Env(),
-                [decoder = ModelHandle::whole_decoder_of(info[0], "adapter"), options = to_adapter_options(object),
-                 seed = static_cast<uint64_t>(integer_of(object, "seed"))] {
-                  return std::make_shared<model::Adapter>(decoder->projections(), options, decoder->device(), seed);
-                });
+    return fill(info.Env(), [decoder = ModelHandle::decoder_of(info[0]), options = to_adapter_options(object),
+                             seed = static_cast<uint64_t>(integer_of(object, "seed"))] {
+      return model::open_adapter(*decoder, options, seed);
+    });
   });
 }
 
@@ -76,7 +75,7 @@ Napi::Value AdapterHandle::copy_from(const Napi::CallbackInfo& info) {
     const auto source = adapter_of(info[1]);
     require(source != nullptr, ErrorCode::kArgument, "adapter: expected one to copy");
     return fill(info.Env(), [decoder = ModelHandle::decoder_of(info[0]), source] {
-      return model::clone(*source, decoder->projections());
+      return model::copy_adapter(*decoder, *source);
     });
   });
 }
@@ -84,10 +83,8 @@ Napi::Value AdapterHandle::copy_from(const Napi::CallbackInfo& info) {
 // read(tensors): replaces the numbers in place, so that engine and trainer both see them
 Napi::Value AdapterHandle::read(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(info.Env(), device_queue(), [adapter = adapter(), stored = to_stored_tensors(info[0])] {
-      model::read_tensors(adapter->parameters(), stored);
-      adapter->changed();
-    });
+    return post(info.Env(), device_queue(),
+                [adapter = adapter(), stored = to_stored_tensors(info[0])] { model::read_adapter(*adapter, stored); });
   });
 }
 
@@ -96,7 +93,7 @@ Napi::Value AdapterHandle::write(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(info.Env(), device_queue(),
                 [adapter = adapter(), path = to_text(info[0], "path"), header = to_bytes(info[1], "header")] {
-                  model::write_tensors(adapter->parameters(), path, header, "F32");
+                  model::write_adapter(*adapter, path, header);
                 });
   });
 }
@@ -112,7 +109,10 @@ Napi::Value AdapterHandle::merge_into(const Napi::CallbackInfo& info) {
 
 // tensors(): {name, shape}[]
 Napi::Value AdapterHandle::tensors(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] { return to_js(info.Env(), adapter()->parameters()); });
+  return guard(info.Env(), [&]() -> Napi::Value {
+    const auto own = adapter();
+    return to_whole_js(info.Env(), own->parameters(), [&](const std::string& name) { return own->slice_of(name); });
+  });
 }
 
 Napi::Value AdapterHandle::version(const Napi::CallbackInfo& info) {
@@ -126,7 +126,9 @@ Napi::Value AdapterHandle::parameter(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(
         info.Env(), device_queue(),
-        [adapter = adapter(), name = to_text(info[0], "name")] { return to_floats(adapter->parameter(name)); },
+        [adapter = adapter(), name = to_text(info[0], "name")] {
+          return to_floats(model::whole_parameter(*adapter, name));
+        },
         to_float32_array);
   });
 }
@@ -138,7 +140,7 @@ Napi::Value AdapterHandle::close(const Napi::CallbackInfo& info) {
 }
 
 model::Policy policy_of(const Napi::Value& model, const Napi::Value& adapter) {
-  return {ModelHandle::whole_decoder_of(model, "training"), AdapterHandle::adapter_of(adapter)};
+  return {ModelHandle::decoder_of(model), AdapterHandle::adapter_of(adapter)};
 }
 
 void export_adapter(Napi::Env env, Napi::Object exports) { exports["AdapterHandle"] = AdapterHandle::define(env); }

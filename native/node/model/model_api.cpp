@@ -5,7 +5,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "base/error.h"
-#include "engine/follow/follower.h"
+#include "follow/follower.h"
 #include "model/score.h"
 #include "model/weights.h"
 #include "node/comm/comm_api.h"
@@ -165,15 +165,6 @@ std::shared_ptr<model::Decoder> ModelHandle::decoder_of(const Napi::Value& value
   return Unwrap(value.As<Napi::Object>())->leading_decoder();
 }
 
-std::shared_ptr<model::Decoder> ModelHandle::whole_decoder_of(const Napi::Value& value, const char* what) {
-  const auto decoder = decoder_of(value);
-  require(!decoder->parallel().is_split(), ErrorCode::kArgument, what,
-          ": expected a model that one process holds, got one under tensor parallelism, which generates and scores; "
-          "load it "
-          "without `tensorParallel`");
-  return decoder;
-}
-
 std::shared_ptr<model::Decoder> ModelHandle::decoder() const {
   require(slot_->decoder != nullptr, ErrorCode::kState, "model: closed");
   return slot_->decoder;
@@ -227,9 +218,8 @@ Napi::Value ModelHandle::create(const Napi::CallbackInfo& info) {
 
 // copyFrom(handle)
 Napi::Value ModelHandle::copy_from(const Napi::CallbackInfo& info) {
-  return guard(info.Env(), [&] {
-    return fill(info.Env(), [source = whole_decoder_of(info[0], "clone")] { return model::clone(*source); });
-  });
+  return guard(info.Env(),
+               [&] { return fill(info.Env(), [source = decoder_of(info[0])] { return model::clone(*source); }); });
 }
 
 // write(path, header, names, dtype)
@@ -246,14 +236,7 @@ Napi::Value ModelHandle::write(const Napi::CallbackInfo& info) {
 Napi::Value ModelHandle::tensors(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&]() -> Napi::Value {
     const auto own = decoder();
-    Napi::Value list = to_js(info.Env(), own->parameters());
-    for (uint32_t i = 0; i < own->parameters().size(); ++i) {
-      const model::Slice slice = own->slice_of(own->parameters()[i].name);
-      if (slice.is_all()) continue;
-      auto shape = list.As<Napi::Array>().Get(i).As<Napi::Object>().Get("shape").As<Napi::Array>();
-      shape[static_cast<uint32_t>(slice.dim)] = static_cast<double>(slice.whole);
-    }
-    return list;
+    return to_whole_js(info.Env(), own->parameters(), [&](const std::string& name) { return own->slice_of(name); });
   });
 }
 
@@ -294,7 +277,7 @@ Napi::Value ModelHandle::score_logprobs(const Napi::CallbackInfo& info) {
 // follow(): Promise; does what rank 0 does, until that one closes the model
 Napi::Value ModelHandle::follow(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
-    return post(info.Env(), device_queue(), [decoder = decoder()] { engine::Follower(decoder).run(); });
+    return post(info.Env(), device_queue(), [decoder = decoder()] { follow::Follower(decoder).run(); });
   });
 }
 

@@ -21,9 +21,6 @@ class ModelHandle : public Napi::ObjectWrap<ModelHandle> {
   // that follows another.
   static std::shared_ptr<model::Decoder> decoder_of(const Napi::Value& value);
 
-  // The same, and ERR_ARGUMENT where it is split over ranks, which `what` does not support.
-  static std::shared_ptr<model::Decoder> whole_decoder_of(const Napi::Value& value, const char* what);
-
   explicit ModelHandle(const Napi::CallbackInfo& info);
 
  private:

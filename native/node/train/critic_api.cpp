@@ -23,7 +23,7 @@ Napi::Value CriticHandle::values(const Napi::CallbackInfo& info) {
     return post(
         info.Env(), device_queue(),
         [critic = learner(), arrays = to_batch_arrays(info[0])] {
-          return to_floats(critic->values(batch_for(*critic, arrays)));
+          return to_floats(train::values(*critic, batch_for(*critic, arrays)));
         },
         to_float32_array);
   });
@@ -35,7 +35,7 @@ Napi::Value CriticHandle::accumulate(const Napi::CallbackInfo& info) {
     return post(info.Env(), device_queue(),
                 [critic = learner(), arrays = to_batch_arrays(info[0]), clip = to_number(info[1], "clip"),
                  sums = sums_of(info[2]), num_recomputed = to_integer(info[3], "numRecomputed")] {
-                  critic->accumulate(batch_for(*critic, arrays), clip, *sums, num_recomputed);
+                  train::accumulate(*critic, batch_for(*critic, arrays), clip, *sums, num_recomputed);
                 });
   });
 }

@@ -14,6 +14,7 @@
 #include "node/tensor_values.h"
 #include "node/train/train_values.h"
 #include "node/values.h"
+#include "train/follow/told_learner.h"
 
 namespace seekrl::node {
 
@@ -90,7 +91,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       return post(
           info.Env(), device_queue(),
           [policy = policy_of(info[0], info[1]), options = optimiser_of(info)] {
-            return std::make_shared<Learner>(policy, options);
+            return train::open_learner<Learner>(policy, options);
           },
           [slot = slot_](Napi::Env env, const std::shared_ptr<Learner>& learner) -> Napi::Value {
             slot->fill(learner);
@@ -142,7 +143,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       return post(
           info.Env(), device_queue(),
           [learner = learner(), learning_rate = to_number(info[0], "learningRate")] {
-            return learner->step(learning_rate);
+            return train::OnAllRanks(*learner).update(learning_rate);
           },
           [](Napi::Env env, double norm) -> Napi::Value { return Napi::Number::New(env, norm); });
     });
@@ -150,7 +151,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
 
   Napi::Value zero_gradients(const Napi::CallbackInfo& info) {
     return guard(info.Env(), [&] {
-      return post(info.Env(), device_queue(), [learner = learner()] { learner->optimizer().zero_gradients(); });
+      return post(info.Env(), device_queue(), [learner = learner()] { train::OnAllRanks(*learner).zero_gradients(); });
     });
   }
 
@@ -160,7 +161,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
       return post(
           info.Env(), device_queue(),
           [learner = learner(), name = to_text(info[0], "name")] {
-            return to_floats(learner->optimizer().gradient(name));
+            return to_floats(train::OnAllRanks(*learner).gradient(name));
           },
           to_float32_array);
     });
@@ -168,7 +169,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
 
   // Names and shapes never change, so any thread may read them.
   Napi::Value state_tensors(const Napi::CallbackInfo& info) {
-    return guard(info.Env(), [&] { return to_js(info.Env(), learner()->state()); });
+    return guard(info.Env(), [&] { return to_js(info.Env(), train::OnAllRanks(*learner()).state_shapes()); });
   }
 
   // writeState(path, header): the state's tensors in the order of stateTensors(), numbers as f32
@@ -176,7 +177,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     return guard(info.Env(), [&] {
       return post(info.Env(), device_queue(),
                   [learner = learner(), path = to_text(info[0], "path"), header = to_bytes(info[1], "header")] {
-                    model::write_tensors(learner->state(), path, header, "F32");
+                    train::OnAllRanks(*learner).write_state(path, header);
                   });
     });
   }
@@ -184,9 +185,11 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
   // readState(tensors, numSteps)
   Napi::Value read_state(const Napi::CallbackInfo& info) {
     return guard(info.Env(), [&] {
-      return post(info.Env(), device_queue(),
-                  [learner = learner(), stored = to_stored_tensors(info[0]),
-                   num_steps = to_integer(info[1], "numSteps")] { learner->read_state(stored, num_steps); });
+      return post(
+          info.Env(), device_queue(),
+          [learner = learner(), stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
+            train::OnAllRanks(*learner).read_state(stored, num_steps);
+          });
     });
   }
 

@@ -20,7 +20,7 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
         [policy = policy_of(info[0], info[1]), arrays = to_batch_arrays(info[2]),
          temperature = to_number(info[3], "temperature")] {
           const auto batch = train::make_batch(arrays, policy.decoder->config().vocab_size, policy.decoder->device());
-          const auto scores = train::score_tokens(policy, batch, temperature);
+          const auto scores = train::scores(policy, batch, temperature);
           return Scores{to_floats(scores.logprob_R), to_floats(scores.entropy_R)};
         },
         [](Napi::Env env, const Scores& scores) -> Napi::Value {
@@ -88,7 +88,7 @@ Napi::Value TrainerHandle::accumulate(const Napi::CallbackInfo& info) {
                  sums = sums_of(info[2]), num_recomputed = to_integer(info[3], "numRecomputed")] {
                   const auto& decoder = trainer->decoder();
                   const auto batch = train::make_batch(arrays, decoder.config().vocab_size, decoder.device());
-                  trainer->accumulate(batch, options, *sums, num_recomputed);
+                  train::accumulate(*trainer, batch, options, *sums, num_recomputed);
                 });
   });
 }

@@ -2,6 +2,7 @@
 #include "node/train/train_values.h"
 
 #include "base/error.h"
+#include "node/tensor_values.h"
 #include "node/values.h"
 
 namespace seekrl::node {
@@ -99,6 +100,15 @@ train::LossOptions to_loss_options(const Napi::Value& value) {
   options.kl_coef = number_of(object, "klCoef");
   options.temperature = number_of(object, "temperature");
   return options;
+}
+
+// {name, shape, dtype where they are no f32}[]
+Napi::Value to_js(Napi::Env env, const std::vector<train::StateShape>& shapes) {
+  Napi::Array list = Napi::Array::New(env);
+  for (const train::StateShape& tensor : shapes) {
+    list[list.Length()] = tensor_entry(env, tensor.name, tensor.sizes, tensor.dtype);
+  }
+  return list;
 }
 
 Napi::Value to_js(Napi::Env env, const train::LossStats& stats) {

@@ -5,6 +5,7 @@
 
 #include "train/adamw.h"
 #include "train/batch.h"
+#include "train/follow/told_learner.h"
 #include "train/loss.h"
 
 namespace seekrl::node {
@@ -14,6 +15,7 @@ train::BatchArrays to_batch_arrays(const Napi::Value& value);
 train::AdamWOptions to_adamw_options(const Napi::Value& value);
 train::LossOptions to_loss_options(const Napi::Value& value);
 
+Napi::Value to_js(Napi::Env env, const std::vector<train::StateShape>& shapes);
 Napi::Value to_js(Napi::Env env, const train::LossStats& stats);
 Napi::Value to_js(Napi::Env env, const train::ValueStats& stats);
 

@@ -1,6 +1,7 @@
 /** What a model says in all the ways in which it can be asked, as numbers that other layouts of the same model must give. */
 import { Engine } from "../../../lib/engine/engine.ts";
 import type { Scores } from "../../../lib/engine/span.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
 import type { DecoderShape } from "../../../lib/model/config/config.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import { prompt } from "../../engine/models.ts";
@@ -47,6 +48,24 @@ const draws = [
   { topP: 0.8, topK: 20 },
   { repetitionPenalty: 1.3, presencePenalty: 0.5, minP: 0.02, logitBias: { 5: 1.5 } },
 ] as const;
+
+/** Sequences of each adapter and of none at once. */
+export async function adaptedAnswersOf(model: Model, folders: readonly string[]): Promise<Answers> {
+  const adapters = await Promise.all(folders.map((folder) => Adapter.load(model, folder)));
+  await using engine = await Engine.open(model, { blockTokens: 16, numBlocks: 14, maxBatchTokens: 48 });
+  const sequences = [undefined, ...adapters, adapters[0]].map((adapter, i) =>
+    engine.open(prompt(20 + i), { seed: i, adapter }),
+  );
+  const spans = await Promise.all(sequences.map((each) => each.generate({ maxTokens: 14 })));
+  const whole = await adapters[0]!.scoreLogprobs(sequences[1]!.tokens);
+  const own = whole.slice(-14);
+  for (const adapter of adapters) adapter.close();
+  return {
+    ids: spans.map(({ ids }) => [...ids]),
+    numbers: [...spans.map(({ logprobs }) => [...logprobs]), whole.slice(1).map(Number)],
+    areScored: own.every((value, i) => value === spans[1]!.logprobs[i]),
+  };
+}
 
 /** Many sequences at once in a cache that is too small for them: forks, found prefixes and sequences that lose their blocks. */
 export async function answersOf(model: Model): Promise<Answers> {

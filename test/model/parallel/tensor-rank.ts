@@ -3,13 +3,21 @@ import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
 import { type LoadOptions, Model } from "../../../lib/model/model.ts";
-import { answersOf, shapes } from "./answers.ts";
+import { Critic } from "../../../lib/train/learner/critic.ts";
+import { scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
+import { adaptedAnswersOf, answersOf, shapes } from "./answers.ts";
 
 /** What is asked of the ranks. */
 export type Wanted =
   | { readonly what: "answers"; readonly folder: string; readonly options: LoadOptions }
   | { readonly what: "refusals"; readonly folder: string }
   | { readonly what: "save"; readonly folder: string; readonly to: string }
+  | {
+      readonly what: "adapted";
+      readonly folder: string;
+      readonly adapters: readonly string[];
+      readonly to: string;
+    }
   | { readonly what: "death"; readonly folder: string };
 
 const rank = Number(process.env["RANK"]);
@@ -25,8 +33,24 @@ async function lead(model: Model, wanted: Wanted): Promise<void> {
   if (wanted.what === "save") {
     await model.save(wanted.to);
   }
+  if (wanted.what === "adapted") {
+    tell(await adaptedAnswersOf(model, wanted.adapters));
+    await using adapter = await Adapter.load(model, wanted.adapters[0]!);
+    await adapter.save(wanted.to);
+    await adapter.merge();
+    tell((await model.scoreLogprobs(Int32Array.of(5, 6, 7))).slice(1));
+  }
   if (wanted.what === "refusals") {
-    tell([await refusal(model.follow()), await refusal(model.clone()), await refusal(Adapter.create(model))]);
+    const group = model.tensorParallel!;
+    const sequence = { tokens: Int32Array.of(1, 2, 3), rows: Int32Array.of(0) };
+    tell([
+      await refusal(model.follow()),
+      await refusal(Trainer.open(model, { processGroup: group })),
+      await refusal(Trainer.open(model, { zero: 1 })),
+      await refusal(Trainer.open(model, { gradientShards: 2 })),
+      await refusal(Critic.open(model, { moments: "8-bit" })),
+      await refusal(scoreSequences(model, [sequence], { processGroup: group })),
+    ]);
   }
   if (wanted.what === "death") {
     tell("ready");

@@ -1,6 +1,6 @@
 /**
  * One rank of a small training: `node training-rank.js WHAT [FOLDER] [OPTIONS]`, with torchrun's variables; without them,
- * one process. OPTIONS are JSON: those of the learners, `steps`, `staleness`, what is planted, and
+ * one process. OPTIONS are JSON: those of the learners, `steps`, `staleness`, `sharesModel`, what is planted, and
  * `rolloutRanks`, with which, 0 included, each step is evaluated by what the weights are.
  */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
@@ -20,12 +20,14 @@ const {
   staleness,
   rolloutRanks,
   fault,
+  sharesModel,
   ...learner
 } = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype"> & {
   readonly steps?: number;
   readonly staleness?: number;
   readonly rolloutRanks?: number;
   readonly fault?: PlantedFault;
+  readonly sharesModel?: boolean;
 };
 if (fault !== undefined) plantFault(fault, Number(RANK));
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -61,17 +63,18 @@ async function train(processGroup: ProcessGroup): Promise<void> {
       rolloutRanks === undefined
         ? {}
         : { evaluate: async (model: Model) => ({ weights: await digest(model) }) };
-    const ranks = { staleness, processGroup, rolloutRanks: rolloutRanks || undefined };
+    const ranks = { staleness, processGroup, sharesModel, rolloutRanks: rolloutRanks || undefined };
     const run = { algorithm, steps, ...ranks, ...evaluate, learner, onStep, onEnd: tellWeights };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }
+  const rest = { processGroup, sharesModel, learner, onEnd: tellWeights };
   const forms: Record<string, SftFormName> = {
     adapter: "adapter with 8-bit moments",
     random: "stochastic rounding",
   };
   const form = forms[what] ?? "weights";
-  await runSft(folder, onStep, { form, steps: numSteps ?? 6, processGroup, learner, onEnd: tellWeights });
+  await runSft(folder, onStep, { form, steps: numSteps ?? 6, ...rest });
 }
 
 const processGroup = await ProcessGroup.open({

@@ -92,6 +92,8 @@ export interface BanditOptions {
   readonly signal?: AbortSignal;
   readonly staleness?: number | undefined;
   readonly processGroup?: ProcessGroup | undefined;
+  /** Whether the ranks share the model instead, and this one trains. */
+  readonly sharesModel?: boolean | undefined;
   readonly learner?: Omit<LearnerOptions, "processGroup">;
   /** Of the process group, so many that only generate. @default all generate and train */
   readonly rolloutRanks?: number | undefined;
@@ -117,6 +119,7 @@ export async function runBandit({
   signal,
   staleness,
   processGroup,
+  sharesModel = false,
   rolloutRanks,
   evaluate,
   learner,
@@ -125,7 +128,8 @@ export async function runBandit({
   await using roles =
     rolloutRanks === undefined ? undefined : await RankRoles.open(processGroup!, { rolloutRanks });
   // A rank that generates has other weights until it gets those that are trained.
-  await using model = await tinyModel(roles?.isRollout ? 5 : 1, dtype);
+  await using model = await tinyModel(roles?.isRollout ? 5 : 1, dtype, sharesModel ? processGroup : undefined);
+  if (sharesModel && processGroup!.rank > 0) return await model.follow();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
   const evaluation = evaluate && { every: 1, isFirst: true, evaluate: () => evaluate(model) };
   const batch = { questions: 4, samples, maxTokens: 64, oldLogprobs, staleness: staleness ?? 0 };
@@ -141,7 +145,7 @@ export async function runBandit({
     return;
   }
   await using reference = await model.clone();
-  const options = { weightDecay: 0, ...learner, processGroup: roles?.training ?? processGroup };
+  const options = { weightDecay: 0, ...learner, processGroup: sharesModel ? undefined : (roles?.training ?? processGroup) };
   await using trainer = await Trainer.open(model, options);
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   await rl({

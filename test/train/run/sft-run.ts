@@ -35,6 +35,8 @@ interface SftRun {
   readonly form?: SftFormName;
   readonly steps?: number;
   readonly processGroup?: ProcessGroup | undefined;
+  /** Whether the ranks share the model instead, and this one trains. */
+  readonly sharesModel?: boolean | undefined;
   readonly learner?: Omit<LearnerOptions, "processGroup">;
   /** The highest learning rate. @default 3e-3 */
   readonly peak?: number;
@@ -52,7 +54,7 @@ export async function runSft(
   onStep: (metrics: SftMetrics) => void,
   { form = "weights", steps = sftRunSteps, peak = 3e-3, seed = 3, ...given }: SftRun = {},
 ): Promise<void> {
-  const { processGroup, learner, settings, onEnd } = given;
+  const { processGroup, sharesModel = false, learner, settings, onEnd } = given;
   await native().setNumThreads(1);
   const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
   await using model = await Model.create(tinyShape, {
@@ -60,9 +62,14 @@ export async function runSft(
     std: 0.2,
     dtype: dtype ?? "float32",
     weights,
+    tensorParallel: sharesModel ? processGroup : undefined,
   });
+  if (sharesModel && processGroup!.rank > 0) return await model.follow();
   const policy = isAdapter ? await Adapter.create(model, { rank: 2 }) : model;
-  await using trainer = await Trainer.open(policy, { ...options, ...learner, processGroup });
+  await using trainer = await Trainer.open(policy, {
+    ...{ ...options, ...learner },
+    processGroup: sharesModel ? undefined : processGroup,
+  });
   const sequences = Array.from({ length: 30 }, (_, i) => {
     const sequence = tinySequence(i, 10 + (i % 7));
     return { ...sequence, weights: filled(sequence.rows.length, () => 1) };

@@ -1,0 +1,36 @@
+// Steps of an engine: which tokens run over which blocks.
+#include "base/idle_memory.h"
+#include "engine/follow/step_command.h"
+#include "follow/follower.h"
+#include "ops/activation_memory.h"
+
+namespace seekrl::follow {
+
+using model::Command;
+using model::Task;
+
+bool Follower::run_on_engine(const Decoder& decoder, const Command& command) {
+  switch (static_cast<Task>(command.front())) {
+    case Task::kOpenEngine: {
+      auto engine = std::make_unique<Engine>(decoder, command[1], command[2]);
+      engine->pool.take_storage(command[3]);
+      engines_.insert_or_assign(command[1], std::move(engine));
+      return true;
+    }
+    case Task::kStep: step(command); return true;
+    case Task::kCloseEngine: engines_.erase(command[1]); return true;
+    default: return false;
+  }
+}
+
+void Follower::step(const Command& command) {
+  enter(Work::kGenerate);
+  const ops::ActivationScope activations;
+  Engine& engine = *engines_.at(command[1]);
+  const auto adapter_of = [&](int64_t number) { return number == 0 ? nullptr : adapters_.at(number); };
+  const engine::ToldStep step = engine::to_step(command, adapter_of);
+  for (const auto& [from, to] : step.copies) engine.pool.copy(from, to);
+  engine.runner.run(step.rows);
+}
+
+}  // namespace seekrl::follow
