@@ -2,12 +2,14 @@
 
 import { placeOf } from "../../lib/comm/launch-variables.ts";
 import type { ProcessGroup } from "../../lib/comm/process-group.ts";
-import type { CommandIo } from "./command.ts";
+import { type CommandIo, UsageError } from "./command.ts";
 
 /** One process's part in a command. */
 export interface Job {
-  /** Undefined where one process is all there is. */
+  /** The ranks that run the command together; undefined where one process is all there is, and where they share a model. */
   readonly processGroup: ProcessGroup | undefined;
+  /** The ranks that share the model, of which this is the first; undefined where each has a whole one. */
+  readonly tensorParallel: ProcessGroup | undefined;
   /** Of other ranks than the first silent, but for the log that `seekrl launch` keeps of each. */
   readonly io: CommandIo;
 }
@@ -23,20 +25,63 @@ function quietIo(io: CommandIo): CommandIo {
  *
  * @param io - the command's
  * @param work - gets the process group
- * @throws what the work throws, of which the other ranks are told
+ * @param tensorParallel - how many ranks share the model: 1, or all that there are, of which the first alone runs the work
+ * @throws what the work throws, of which the other ranks are told; UsageError for another number of ranks
  */
-export async function inJob(io: CommandIo, work: (job: Job) => Promise<void>): Promise<void> {
+export async function inJob(
+  io: CommandIo,
+  work: (job: Job) => Promise<void>,
+  tensorParallel = 1,
+): Promise<void> {
   const place = placeOf();
-  if (place === undefined || place.size === 1) return work({ processGroup: undefined, io });
+  const numRanks = place?.size ?? 1;
+  if (tensorParallel !== 1 && tensorParallel !== numRanks) throw otherSize(tensorParallel, numRanks);
+  if (place === undefined || numRanks === 1) {
+    return work({ processGroup: undefined, tensorParallel: undefined, io });
+  }
   const { rank, size, address, port, isServedByLauncher: isServed, restarts } = place;
   const { ProcessGroup } = await import("../../lib/comm/process-group.ts");
   const processGroup = await ProcessGroup.open({ rank, size, address, port, isServed, job: `${restarts}` });
   try {
-    await work({ processGroup, io: rank === 0 ? io : quietIo(io) });
+    const own = rank === 0 ? io : quietIo(io);
+    if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, io: own });
+    else await share(processGroup, (group) => work({ processGroup: undefined, tensorParallel: group, io }));
   } catch (error) {
     processGroup.fail(error);
     throw error;
   } finally {
     await processGroup.close();
   }
+}
+
+/**
+ * Runs a command's work on a model that all processes of the job share, in the first of them; as ever where each has its own.
+ *
+ * @param io - the command's
+ * @param tensorParallel - how many ranks share it: 1, or all that there are
+ * @param work - gets those ranks
+ * @throws as {@link inJob}
+ */
+export async function onSharedModel(
+  io: CommandIo,
+  tensorParallel: number,
+  work: (tensorParallel: ProcessGroup | undefined) => Promise<void>,
+): Promise<void> {
+  if (tensorParallel === 1) return work(undefined);
+  await inJob(io, (job) => work(job.tensorParallel), tensorParallel);
+}
+
+function otherSize(asked: number, numRanks: number): UsageError {
+  const remedy = `Remedy: seekrl launch --processes ${asked} -- ..., or without the option`;
+  return new UsageError(
+    `--tensor-parallel: expected 1 or the number of processes, ${numRanks}, got ${asked}. ${remedy}`,
+  );
+}
+
+/** The first rank works, the others do their part of what it does with its models. */
+async function share(group: ProcessGroup, work: (group: ProcessGroup) => Promise<void>): Promise<void> {
+  const { followModels, tellEnd } = await import("./open/shared-model.ts");
+  if (group.rank > 0) return followModels(group);
+  await work(group);
+  await tellEnd(group);
 }

@@ -40,9 +40,11 @@ std::vector<model::Slice> slices_of(const std::vector<model::Parameter>& paramet
 
 // What ranks with slices share out otherwise, or what a state on disk that is joined from slices cannot be.
 void check_sliced(const AdamWOptions& options) {
-  require(options.process_group == nullptr && options.zero == 0 && options.gradient_shards == 0, ErrorCode::kArgument,
-          "tensorParallel: expected a trainer without `processGroup`, `zero` and `gradientShards`: all ranks of the "
-          "model train every sequence together");
+  require(options.process_group == nullptr && options.zero == 0 && options.gradient_shards == 0 &&
+              options.reduce_dtype == at::kFloat,
+          ErrorCode::kArgument,
+          "tensorParallel: expected a trainer without `processGroup`, `zero`, `gradientShards` and `reduceDtype`: all "
+          "ranks of the model train every sequence together");
   require(!options.has_8_bit_moments, ErrorCode::kArgument,
           "moments: expected float32 under tensor parallelism, got 8-bit, whose blocks no other number of ranks could "
           "read; leave `moments` out");

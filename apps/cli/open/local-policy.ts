@@ -16,6 +16,7 @@ import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { settingOfPolicy, withRecipe, writeWorldFile } from "../../world/world-file.ts";
 import { UsageError } from "../command.ts";
+import { tellModel } from "./shared-model.ts";
 
 /** The folders of a policy, and the form of its weights. */
 export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter" | "dtype" | "weights">;
@@ -77,7 +78,15 @@ async function placed(choice: PolicyChoice): Promise<PolicyChoice> {
 /** Loads a model's weights, and an adapter on it. */
 export async function loadPolicy(choice: PolicyChoice): Promise<LoadedPolicy> {
   const { loadPolicy: load } = await import("../../../lib/engine/local-policy.ts");
-  return load(await placed(choice));
+  return load(await shared(await placed(choice)));
+}
+
+/** The same choice, whose model the other ranks load too where they share it. */
+async function shared(choice: PolicyChoice): Promise<PolicyChoice> {
+  const { tensorParallel, model: folder, dtype, weights, device, contextTokens } = choice;
+  if (tensorParallel === undefined) return choice;
+  await tellModel(tensorParallel, { folder, dtype, weights, device, contextTokens });
+  return choice;
 }
 
 /** Refuses to train weights that no step may change. @throws UsageError */
@@ -196,5 +205,8 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 /** Opens a policy with its engine, tokenizer and chat template. */
 export async function openLocalPolicy({ cacheGib, ...choice }: EngineChoice): Promise<LocalPolicy> {
   const { openLocalPolicy: open } = await import("../../../lib/engine/local-policy.ts");
-  return open(await placed(choice), cacheGib === undefined ? {} : { cacheBytes: cacheGib * 2 ** 30 });
+  return open(
+    await shared(await placed(choice)),
+    cacheGib === undefined ? {} : { cacheBytes: cacheGib * 2 ** 30 },
+  );
 }

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { z } from "zod";
+import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { PromptTemplate, SequenceSource, TextCodec } from "../../../lib/rollout/seams.ts";
 import { UsageError } from "../command.ts";
 import { modelFolder } from "../fields.ts";
@@ -43,7 +44,10 @@ export const policyOptions = {
 const schema = z.object(policyOptions);
 
 /** What the options say. */
-type PolicyChoice = z.output<typeof schema>;
+type PolicyChoice = z.output<typeof schema> & {
+  /** The ranks that share a model of this machine. */
+  readonly tensorParallel?: ProcessGroup | undefined;
+};
 
 /** What an agent needs of a policy. */
 export interface OpenedPolicy extends AsyncDisposable {
@@ -79,13 +83,13 @@ export function policiesOf(choice: PolicyChoice): PolicySource[] {
   }
   const folders = (model ?? []).flatMap(checkpointsOf);
   const names = shortNames(folders);
-  const { adapter, dtype, weights, device, contextTokens, cacheGib } = choice;
+  const { adapter, dtype, weights, device, contextTokens, cacheGib, tensorParallel } = choice;
   const form = { adapter, dtype, weights, device, contextTokens };
   return folders.map((folder, i) => ({
     name: names[i] ?? folder,
     settings: { model: folder, ...form },
     folders: { model: folder, adapter },
-    open: () => openLocalPolicy({ model: folder, ...form, cacheGib }),
+    open: () => openLocalPolicy({ model: folder, ...form, cacheGib, tensorParallel }),
   }));
 }
 

@@ -1,6 +1,7 @@
 /** Options of every training: AdamW's settings, the memory of a backward pass, the run's folder. */
 import { z } from "zod";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 
 /** AdamW's settings, each the given one or AdamW's own. */
@@ -36,8 +37,20 @@ export const activationOptions = inGroup("Model", {
 
 type SharingOptions = Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype">;
 
+/** Whether the processes of a job share one model. */
+export const tensorParallelOption = {
+  tensorParallel: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe(
+      "Processes that share one model, each a slice of every layer: 1, or all of the job, 2, 4 or 8; the first runs the command.",
+    ),
+};
+
 /** What the processes of a job share out, and how they sum. */
 export const sharingOptions = inGroup("Several processes", {
+  ...tensorParallelOption,
   zero: z
     .int()
     .min(0)
@@ -60,6 +73,26 @@ export const sharingOptions = inGroup("Several processes", {
 /** What a learner is told of it. */
 export function sharingOf({ zero, gradientShards, reduceDtype }: SharingOptions): SharingOptions {
   return { zero, gradientShards, reduceDtype };
+}
+
+/**
+ * Refuses what ranks that share one model cannot share out besides.
+ *
+ * @throws UsageError
+ */
+export function refuseSharing({
+  tensorParallel,
+  zero = 0,
+  gradientShards,
+  reduceDtype,
+}: SharingOptions & { readonly tensorParallel: number }): void {
+  if (tensorParallel === 1) return;
+  const given = { "--zero": zero > 0, "--gradient-shards": gradientShards !== undefined };
+  const flags = { ...given, "--reduce-dtype": reduceDtype !== "float32" };
+  const [flag] = Object.entries(flags).find(([, isGiven]) => isGiven) ?? [];
+  if (flag === undefined) return;
+  const remedy = "Remedy: without it: each process has a slice of weights, gradients and moments already";
+  throw new UsageError(`${flag}: expected without --tensor-parallel. ${remedy}`);
 }
 
 /** GiB as bytes. */

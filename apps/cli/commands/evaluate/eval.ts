@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { parse } from "node:path";
 import { z } from "zod";
 import { codeOf, SeekError } from "../../../../lib/base/errors.ts";
+import type { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import type { QuestionSet } from "../../../../lib/data/question.ts";
 import { evaluateSets } from "../../../../lib/evaluate/evaluate.ts";
 import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
@@ -16,6 +17,7 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { onSharedModel } from "../../job.ts";
 import { type OpenedPolicy, type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
 import { loadSets } from "../../open/question-sets.ts";
 import {
@@ -27,6 +29,7 @@ import {
   refuseIdleTools,
 } from "../../options/agent-options.ts";
 import { judgeOptions, judgeSettings, type OpenedJudge, openJudge } from "../../options/judge-options.ts";
+import { tensorParallelOption } from "../../options/run-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
 import {
   differencesToFirst,
@@ -41,6 +44,7 @@ import { progressLine } from "../../report/progress.ts";
 
 const schema = z.strictObject({
   ...policyOptions,
+  ...tensorParallelOption,
   questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
   ...agentOptions,
   baseline: z
@@ -71,30 +75,34 @@ export const evalCommand = command({
   summary:
     "answers questions with an agent: EM, F1, a judge, retrieval recall, rounds, tokens, time, with intervals",
   options: schema,
-  run: async (options, io) => {
-    const { baseline, resume, out } = options;
-    if (resume && out === undefined) throw new UsageError("--resume: expected only with --out");
-    const policies = policiesOf(options);
-    if (options.endpoint !== undefined && baseline !== undefined && needsLogprobs(baseline)) {
-      throw new UsageError(
-        `--baseline ${baseline}: needs log-probabilities, which an endpoint does not give`,
-      );
-    }
-    const files = policies.map(({ name }) => outputOf(out, policies.length > 1 ? name : undefined));
-    if (!resume) files.forEach(refuseToEmpty);
-    const sets = await loadSets(options.questions, options.numQuestions);
-    const needsSearch = baseline === undefined || searchesFor(baseline);
-    refuseIdleTools(options);
-    await using environment = needsSearch ? await openEnvironment(options) : noSearch;
-    await using judge = await openJudge(options.judge);
-    const outcomes: PolicyOutcome[] = [];
-    for (const policy of policies) {
-      const context = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
-      outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, context) });
-    }
-    tell(outcomes, io);
-  },
+  run: (options, io) => onSharedModel(io, options.tensorParallel, (group) => evaluateAll(options, io, group)),
 });
+
+async function evaluateAll(
+  options: Options,
+  io: CommandIo,
+  tensorParallel: ProcessGroup | undefined,
+): Promise<void> {
+  const { baseline, resume, out } = options;
+  if (resume && out === undefined) throw new UsageError("--resume: expected only with --out");
+  const policies = policiesOf({ ...options, tensorParallel });
+  if (options.endpoint !== undefined && baseline !== undefined && needsLogprobs(baseline)) {
+    throw new UsageError(`--baseline ${baseline}: needs log-probabilities, which an endpoint does not give`);
+  }
+  const files = policies.map(({ name }) => outputOf(out, policies.length > 1 ? name : undefined));
+  if (!resume) files.forEach(refuseToEmpty);
+  const sets = await loadSets(options.questions, options.numQuestions);
+  const needsSearch = baseline === undefined || searchesFor(baseline);
+  refuseIdleTools(options);
+  await using environment = needsSearch ? await openEnvironment(options) : noSearch;
+  await using judge = await openJudge(options.judge);
+  const outcomes: PolicyOutcome[] = [];
+  for (const policy of policies) {
+    const context = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
+    outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, context) });
+  }
+  tell(outcomes, io);
+}
 
 interface EvaluationContext {
   readonly options: Options;

@@ -1,5 +1,6 @@
 /** All that `seekrl serve` answers with: the model, adapters, the agent, and what learns; closed together. */
 import { folderName } from "../../../../lib/base/files/hub-cache.ts";
+import type { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
@@ -11,6 +12,12 @@ import { defaultsOf, samplingDefaults } from "./defaults.ts";
 import { openLearner } from "./learner.ts";
 import type { ServeChoice } from "./serve-choice.ts";
 import { namesSearch, openServedAgentSetting, type ServedAgentSetting, servedAgent } from "./served-agent.ts";
+
+/** Who serves, and where it says what it does. */
+export interface ServingPlace {
+  readonly io: CommandIo;
+  readonly tensorParallel: ProcessGroup | undefined;
+}
 
 /** What answers. */
 interface Answering extends AsyncDisposable {
@@ -57,14 +64,14 @@ async function openSetting(given: ServeChoice, opened: Opened): Promise<ServedAg
  * Opens all that answers.
  *
  * @param given - the command's options
- * @param io - is told what the learner does
+ * @param place - is told what the learner does, and names the ranks that share the model
  * @throws what cannot be opened; nothing stays open then
  */
-export async function openAnswering(given: ServeChoice, io: CommandIo): Promise<Answering> {
+export async function openAnswering(given: ServeChoice, place: ServingPlace): Promise<Answering> {
   const opened = new Opened();
   try {
     return {
-      models: await openModels(given, io, opened),
+      models: await openModels(given, place, opened),
       [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
     };
   } catch (error) {
@@ -73,9 +80,15 @@ export async function openAnswering(given: ServeChoice, io: CommandIo): Promise<
   }
 }
 
-async function openModels(given: ServeChoice, io: CommandIo, opened: Opened): Promise<ServedModel[]> {
+async function openModels(
+  given: ServeChoice,
+  { io, tensorParallel }: ServingPlace,
+  opened: Opened,
+): Promise<ServedModel[]> {
   const { adapter, ...choice } = given;
-  const policy = opened.add(await openLocalPolicy(choice), (each) => each[Symbol.asyncDispose]());
+  const policy = opened.add(await openLocalPolicy({ ...choice, tensorParallel }), (each) =>
+    each[Symbol.asyncDispose](),
+  );
   const adapters = await openAdapters(policy.model, adapter, opened);
   const setting = await openSetting(given, opened);
   const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");

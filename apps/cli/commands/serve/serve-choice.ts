@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { defaultModelLimits, type ModelLimits } from "../../../../lib/serve/model/options.ts";
 import { adapterForm, engineOptions, modelOptions } from "../../options/model-options.ts";
+import { tensorParallelOption } from "../../options/run-options.ts";
 import { serveOptions } from "../../options/serve-options.ts";
 import { defaultsOptions } from "./defaults.ts";
 import { encoderOptions } from "./encoders.ts";
@@ -17,6 +18,7 @@ const limit = (key: keyof typeof defaultModelLimits, help: string): z.ZodDefault
 export const serveChoice = z.strictObject({
   ...modelOnly,
   ...engineOptions,
+  ...tensorParallelOption,
   name: z
     .string()
     .min(1)

@@ -3,8 +3,9 @@ import type { HttpServer } from "../../../../lib/serve/http/http-server.ts";
 import type { ModelServerOptions } from "../../../../lib/serve/model/options.ts";
 import type { Studio } from "../../../studio/studio.ts";
 import { type CommandIo, command, untilStopped } from "../../command.ts";
+import { onSharedModel } from "../../job.ts";
 import { keyVariable, servedAt } from "../../options/serve-options.ts";
-import { openAnswering } from "./answering.ts";
+import { openAnswering, type ServingPlace } from "./answering.ts";
 import { openEncoders } from "./encoders.ts";
 import { limitsOf, type ServeChoice, serveChoice } from "./serve-choice.ts";
 
@@ -59,17 +60,21 @@ export const serveCommand = command({
   summary: `serves a model, adapters on it and a search agent to clients of OpenAI and Anthropic until it is told to stop; a key in ${keyVariable} is asked of every client`,
   options: serveChoice,
   isService: true,
-  run: async (given, io) => {
-    await using answering = await openAnswering(given, io);
-    using encoders = await openEncoders(given);
-    const studio = await openStudio(given, io);
-    const { models } = answering;
-    const server = await listen({ ...encoders, models, mounted: studio.routes }, given, io);
-    try {
-      await serveUntilStopped(server, { models: models.map(({ id }) => id), studio: given.studio }, io);
-    } finally {
-      await server.close({ graceMs: given.graceMs });
-      studio.close();
-    }
-  },
+  run: (given, io) =>
+    onSharedModel(io, given.tensorParallel, (tensorParallel) => serve(given, { io, tensorParallel })),
 });
+
+async function serve(given: ServeChoice, place: ServingPlace): Promise<void> {
+  const { io } = place;
+  await using answering = await openAnswering(given, place);
+  using encoders = await openEncoders(given);
+  const studio = await openStudio(given, io);
+  const { models } = answering;
+  const server = await listen({ ...encoders, models, mounted: studio.routes }, given, io);
+  try {
+    await serveUntilStopped(server, { models: models.map(({ id }) => id), studio: given.studio }, io);
+  } finally {
+    await server.close({ graceMs: given.graceMs });
+    studio.close();
+  }
+}

@@ -35,6 +35,7 @@ import {
   activationOptions,
   adamWOptions,
   bytesOf,
+  refuseSharing,
   runOptions,
   sharingOf,
   sharingOptions,
@@ -99,10 +100,16 @@ export const sftCommand = command({
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   goesOn: "from the last finished step",
   options: schema,
-  run: (given, io) => inJob(io, (job) => fineTune(given, job)),
+  run: (given, io) => {
+    refuseSharing(given);
+    return inJob(io, (job) => fineTune(given, job), given.tensorParallel);
+  },
 });
 
-async function fineTune(given: z.output<typeof schema>, { io, processGroup }: Job): Promise<void> {
+async function fineTune(
+  given: z.output<typeof schema>,
+  { io, processGroup, tensorParallel }: Job,
+): Promise<void> {
   const folders = await policyFolders(given);
   const lora = loraOf(given.lora);
   if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
@@ -117,7 +124,7 @@ async function fineTune(given: z.output<typeof schema>, { io, processGroup }: Jo
   const sequences = await readSequences(data, parts, otherWeight);
   const planned = await planEpochs(sequences, options);
   const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
-  await using loaded = await loadPolicy({ ...options, lora });
+  await using loaded = await loadPolicy({ ...options, lora, tensorParallel });
   checkContexts([...sequences, ...held], loaded.model.config);
   const pace = new Pace();
   const { steps } = planned;
@@ -159,12 +166,24 @@ function memoryOf(
   sequences: readonly TrainSequence[],
   options: Options & { readonly ranks: number | undefined },
 ): MemoryPlan {
-  const { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens, zero, ranks } = options;
+  const { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens } = options;
+  const { zero, ranks, tensorParallel } = options;
   const batch = largestBatch(sequences, { batchSize, maxTokens });
   const adapterParameters = policy === model ? undefined : policy.numParameters;
   const { config, dtype, weights } = model;
   return trainingMemory({
-    ...{ config, dtype, weights, device, adapterParameters, ...optimizer, zero, ranks, batch },
+    ...{
+      config,
+      dtype,
+      weights,
+      device,
+      adapterParameters,
+      ...optimizer,
+      zero,
+      ranks,
+      tensorParallel,
+      batch,
+    },
     activationBytes: bytesOf(activationGib),
   });
 }

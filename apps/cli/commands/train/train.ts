@@ -27,7 +27,7 @@ import {
 } from "../../open/training-plan.ts";
 import { type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { oneAdapter } from "../../options/lora-options.ts";
-import { bytesOf, sharingOf } from "../../options/run-options.ts";
+import { bytesOf, refuseSharing, sharingOf } from "../../options/run-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
@@ -39,12 +39,15 @@ export const trainCommand = command({
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
   options: trainOptions.extend(workerOptions),
-  run: (options, io) => inJob(io, (job) => train(options, job)),
+  run: (options, io) => {
+    refuseSharing(options);
+    return inJob(io, (job) => train(options, job), options.tensorParallel);
+  },
 });
 
 type Given = TrainOptions & WorkerChoice;
 
-async function train(options: Given, { io, processGroup }: Job): Promise<void> {
+async function train(options: Given, { io, processGroup, tensorParallel }: Job): Promise<void> {
   const given = { ...options, ...(await policyFolders(options)) };
   const { baseline, tools } = given;
   if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
@@ -60,7 +63,7 @@ async function train(options: Given, { io, processGroup }: Job): Promise<void> {
   // What does not go together is refused before a model is read.
   const { lora } = trainedRecipe(given, parts).training;
   if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
-  await using policy = await openLocalPolicy({ ...given, lora });
+  await using policy = await openLocalPolicy({ ...given, lora, tensorParallel });
   refuseQuantised(policy, given.model);
   const isFirst = (processGroup?.rank ?? 0) === 0;
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
@@ -172,6 +175,7 @@ function settingsOf(
         adapterParameters,
         ...optimiserOf(training),
         ...{ zero: given.zero, ranks: learners.trainer.processGroup?.size },
+        tensorParallel: given.tensorParallel,
         batch: { tokens, rows: tokens },
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
