@@ -128,7 +128,11 @@ export async function runBandit({
   await using roles =
     rolloutRanks === undefined ? undefined : await RankRoles.open(processGroup!, { rolloutRanks });
   // A rank that generates has other weights until it gets those that are trained.
-  await using model = await tinyModel(roles?.isRollout ? 5 : 1, dtype, sharesModel ? processGroup : undefined);
+  await using model = await tinyModel(
+    roles?.isRollout ? 5 : 1,
+    dtype,
+    sharesModel ? processGroup : undefined,
+  );
   if (sharesModel && processGroup!.rank > 0) return await model.follow();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
   const evaluation = evaluate && { every: 1, isFirst: true, evaluate: () => evaluate(model) };
@@ -145,7 +149,11 @@ export async function runBandit({
     return;
   }
   await using reference = await model.clone();
-  const options = { weightDecay: 0, ...learner, processGroup: sharesModel ? undefined : (roles?.training ?? processGroup) };
+  const options = {
+    weightDecay: 0,
+    ...learner,
+    processGroup: sharesModel ? undefined : (roles?.training ?? processGroup),
+  };
   await using trainer = await Trainer.open(model, options);
   const critic = algorithm.advantage === "gae" ? await Critic.open(model, options) : undefined;
   await rl({
