@@ -1,7 +1,7 @@
 /** Ways to lay a training out over devices, and what each takes in time and memory. */
-import { numParameters, stateBytes } from "../train/memory/plan.ts";
+import { numParameters, stateBytes, weightBytes } from "../train/memory/plan.ts";
 import type { Cluster } from "./machine.ts";
-import { type DeviceMemory, deviceMemory, passBytes, type TrainedModel, type ZeroLevel } from "./memory.ts";
+import { type DeviceMemory, deviceMemory, type TrainedModel, type ZeroLevel } from "./memory.ts";
 import { computedParts, type Parts } from "./parts.ts";
 import { type Layout, type StepSeconds, type StepSizes, stepSeconds } from "./step.ts";
 import { adapterWeights, splitConfig } from "./work.ts";
@@ -92,8 +92,7 @@ function memoriesOf(training: PlannedTraining, cluster: Cluster, { zero, tensor,
 /** A device that only generates has weights, keys and values: the plan of an adapter with nothing in it. */
 function generatingMemory(model: TrainedModel, memoryBytes: number, longest: number): DeviceMemory {
   const alone = { ...model, hasCritic: false, hasReference: false, batch: { tokens: 0, rows: 0 } };
-  const held = deviceMemory({ ...alone, loraRank: 1 }, { zero: 0, ranks: 1 }, { memoryBytes, longest });
-  return held;
+  return deviceMemory({ ...alone, loraRank: 1 }, { zero: 0, ranks: 1 }, { memoryBytes, longest });
 }
 
 function sizesOf(
@@ -104,7 +103,7 @@ function sizesOf(
 ): StepSizes {
   const isAdapter = model.loraRank > 0;
   const trained = isAdapter ? adapterWeights(model.config, model.loraRank) : numParameters(model.config);
-  const trainedBytes = isAdapter ? 4 * trained : passBytes(model);
+  const trainedBytes = isAdapter ? 4 * trained : weightBytes(model.config, model.dtype, model.weights);
   const { optimiser } = stateBytes(trained, isAdapter ? "float32" : model.dtype, model);
   const { staleness, overlap, checkpointEvery } = training;
   return {
@@ -143,7 +142,7 @@ function secondsOf(
   const model = partOf(training, layout.tensor);
   const sizes = sizesOf(training, model, memory, room);
   const form = {
-    weightBytes: passBytes(model),
+    weightBytes: weightBytes(model.config, model.dtype, model.weights),
     isAdapter: model.loraRank > 0,
     stateBytesPerWeight: sizes.stateBytes / sizes.trained,
   };

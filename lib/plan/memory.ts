@@ -2,7 +2,7 @@
 import type { DecoderConfig } from "../model/config/config.ts";
 import type { QuantisedWeights } from "../model/weights-form.ts";
 import { activationBytes } from "../train/memory/activations.ts";
-import { type MemoryPlan, type TrainingSizes, trainingMemory, weightBytes } from "../train/memory/plan.ts";
+import { type MemoryPlan, type TrainingSizes, trainingMemory } from "../train/memory/plan.ts";
 import { adapterWeights, cacheBytesPerToken } from "./work.ts";
 
 /** What ranks share out (ZeRO, Rajbhandari et al., arXiv 1910.02054): nothing, optimiser, gradients too, weights too. */
@@ -135,13 +135,4 @@ function recomputedShare({ config, dtype, loraRank, batch }: TrainedModel, kept:
   let layers = 0;
   while (layers < config.numLayers - 1 && activationBytes(model, batch, layers) > kept) layers += 1;
   return layers / config.numLayers;
-}
-
-/** Bytes of the weights that a pass reads. */
-export function passBytes({
-  config,
-  dtype,
-  weights,
-}: Pick<TrainedModel, "config" | "dtype" | "weights">): number {
-  return weightBytes(config, dtype, weights);
 }

@@ -40,7 +40,7 @@ export interface StepSizes {
   readonly recomputed: number;
   /** Sequences that an engine has room for. */
   readonly room: number;
-  /** Updates may be this many steps behind the weights that generate. */
+  /** Steps that the weights of rollouts may be behind the update. */
   readonly staleness: number;
   /** Share of the backward pass under which collectives hide. */
   readonly overlap: number;
@@ -116,7 +116,7 @@ function rolloutsOf({ workload, sizes }: PlannedStep, { engines }: Groups, parts
   const most = Math.ceil(workload.questions / engines);
   const numFull = workload.questions - (most - 1) * engines;
   const played = Math.min(numFull, mostPlayed);
-  // What a rank has not begun goes to idle ones (lib/rollout/run-over-ranks.ts).
+  // What a rank has not begun goes to idle ones (lib/comm/claims.ts).
   const begun = engines === 1 ? most : Math.ceil((workload.questions / engines) * assumed.begunAtOnce);
   const runs = Array.from({ length: played }, (_, rank) =>
     rolloutSeconds(parts, workload, { questions: most, room: sizes.room, begun, rank }),

@@ -46,6 +46,9 @@ test("a link that is cut in the middle of a collective ends both sides with an e
 test("a slow link slows, and nothing else", { skip }, async () => {
   using machines = new Machines(2);
   machines.slow(1, "20mbit");
+  const began = performance.now();
   const ranks = await talk(machines, ["load"]);
+  // More than a mebibyte leaves the slow machine, of which 16 KiB and no more go at once.
+  assert.ok(performance.now() - began > (1000 * ((2 ** 20 - 2 ** 14) * 8)) / 20e6);
   for (const { lines, code } of ranks) assert.deepEqual([code, lines], [0, [2 ** 20 + 2 ** 20]]);
 });

@@ -1,7 +1,7 @@
 /** Runs a compiled module of the tests as the ranks of one job on this machine. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../lib/comm/free-port.ts";
 
 /** What a rank has come to. */
 interface RankOutcome {
@@ -22,16 +22,6 @@ export interface RankOptions {
   readonly address?: string | undefined;
   /** Sees each line of any rank as it comes. */
   readonly onLine?: (rank: number, line: unknown, children: readonly ChildProcess[]) => void;
-}
-
-/** Of this machine, at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  if (address === null || typeof address === "string") throw new Error("expected a port");
-  return address.port;
 }
 
 /**

@@ -1,9 +1,9 @@
 /** The machine's own PostgreSQL, in a folder of its own, where there is one: it times out, is cancelled, restarts. */
 import { spawnSync } from "node:child_process";
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../../lib/comm/free-port.ts";
 
 /** A server that can be stopped and started. */
 export interface NativePostgres {
@@ -19,14 +19,6 @@ function findPrograms(): string | undefined {
   const root = "/usr/lib/postgresql";
   const versions = existsSync(root) ? readdirSync(root) : [];
   return versions.map((version) => join(root, version, "bin")).find((bin) => existsSync(join(bin, "initdb")));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Makes and starts one; undefined where PostgreSQL's programs are not installed. */

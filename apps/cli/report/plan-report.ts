@@ -38,7 +38,7 @@ export function layoutText({ zero, tensor, rolloutDevices }: Layout): string {
 }
 
 const head = [
-  ...["layout", "s/step", "rollouts", "scoring", "training", "collectives", "other"],
+  ...["layout", "s/step", "rollouts", "scoring", "training", "collectives not hidden", "other"],
   ...["tokens/s", "efficiency", "GB"],
 ];
 

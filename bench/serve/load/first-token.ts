@@ -7,12 +7,11 @@
  * others run meanwhile.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Dice } from "../../../lib/base/random.ts";
+import { freePort } from "../../../lib/comm/free-port.ts";
 import { Client, requestText } from "./client.ts";
 import { median, serve } from "./served.ts";
 
@@ -33,14 +32,6 @@ const threads = `${availableParallelism()}`;
 /** Ids that both tokenizers know and that end nothing. */
 const numIds = 10_000;
 const dice = new Dice(1);
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  return port;
-}
 
 async function startLlama(): Promise<{ child: ChildProcess; url: URL }> {
   const port = await freePort();

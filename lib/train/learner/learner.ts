@@ -3,7 +3,7 @@
 import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/training.ts";
 import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
 import { codeOf, SeekError } from "../../base/errors.ts";
-import type { ProcessGroup } from "../../comm/process-group.ts";
+import { type ProcessGroup, processGroupKind } from "../../comm/process-group.ts";
 import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
@@ -101,7 +101,7 @@ const optionKinds: OptionKinds<LearnerOptions> = {
   gradientShards: countKind,
   reduceDtype: ["float32", "bfloat16"],
   activationBytes: numberIn({ from: 0 }),
-  processGroup: "object",
+  processGroup: processGroupKind,
 };
 
 /**

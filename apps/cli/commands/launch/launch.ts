@@ -2,9 +2,9 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { packageRoot } from "../../../../lib/base/package-root.ts";
+import { freePort } from "../../../../lib/comm/free-port.ts";
 import { maxPort } from "../../../../lib/comm/launchers/variables.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { freePort } from "./free-port.ts";
 import { type JobOptions, logOf, runJob } from "./job.ts";
 import { rankOf } from "./rank-environment.ts";
 import { withRestarts } from "./restarts.ts";
@@ -18,11 +18,11 @@ const options = z.strictObject({
   port: z.int().min(1).max(maxPort).optional().describe("port there; alone a free one"),
   logs: z.string().default("runs/launch").describe("folder of the logs, one a rank"),
   restarts: z.int().min(0).default(0).describe("how often all are started again after one failed"),
-  graceSeconds: z
-    .number()
+  graceMs: z
+    .int()
     .min(0)
-    .default(20)
-    .describe("from SIGTERM to SIGKILL, at most 10 once a process failed"),
+    .default(20_000)
+    .describe("from SIGTERM to SIGKILL, milliseconds; at most 10,000 once a process failed"),
 });
 
 type LaunchOptions = z.output<typeof options>;
@@ -70,14 +70,14 @@ function meetingOf({ machines, machine, address, port, restarts }: LaunchOptions
 }
 
 function jobOptions(
-  { command: call, logs, graceSeconds }: LaunchOptions,
+  { command: call, logs, graceMs }: LaunchOptions,
   { json, signal }: CommandIo,
 ): Omit<JobOptions, "layout"> {
   const { stdout, stderr } = process;
   return {
     command: [process.execPath, join(packageRoot, "bin", "seekrl.mjs"), ...call],
     logs,
-    graceMs: graceSeconds * 1000,
+    graceMs,
     // Standard output is for one object then.
     shown: { stdout: json ? stderr : stdout, stderr },
     signal,

@@ -7,8 +7,8 @@ import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { freePort } from "../../../../apps/cli/commands/launch/free-port.ts";
 import { runJob } from "../../../../apps/cli/commands/launch/job.ts";
+import { freePort } from "../../../../lib/comm/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -8,11 +8,11 @@ import { Writable } from "node:stream";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { UsageError } from "../../../../apps/cli/command.ts";
-import { freePort } from "../../../../apps/cli/commands/launch/free-port.ts";
 import { runJob } from "../../../../apps/cli/commands/launch/job.ts";
 import { type RankLayout, rankEnvironment } from "../../../../apps/cli/commands/launch/rank-environment.ts";
 import { withRestarts } from "../../../../apps/cli/commands/launch/restarts.ts";
 import type { SeekError } from "../../../../lib/base/errors.ts";
+import { freePort } from "../../../../lib/comm/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
