@@ -74,7 +74,8 @@ export interface RlBatch {
   /**
    * Steps before its own that a step's rollouts may begin: those of so many next steps are under way while a step is computed, and go
    * on under the new weights after it. Tokens of older weights are corrected (`algorithm.correction`, `tis` unless given), or with
-   * `oldLogprobs: "rollout"` the ratios start from what sampled them.
+   * `oldLogprobs: "rollout"` the ratios start from what sampled them. Not with learners that part their weights (`zero: 3`), unless
+   * other ranks generate.
    *
    * @default 0: each step's rollouts are drawn from its own weights
    */

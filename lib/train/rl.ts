@@ -23,6 +23,9 @@ import { checkSamples, type RewardedRollout, type StepRollouts, scoredOf } from 
 import { type LearntRollouts, learntRollouts, trajectoryRows } from "./trajectory-rows.ts";
 import { update } from "./update.ts";
 
+const noWeights =
+  "expected 0 with zero 3, which parts the weights that rollouts ahead would go on with (remedy: zero 2, or roles)";
+
 function check({ learners, algorithm, batch, task, collapse, run, roles }: RlOptions): void {
   const wrong = (message: string): never => {
     throw new SeekError("ERR_ARGUMENT", message);
@@ -40,6 +43,8 @@ function check({ learners, algorithm, batch, task, collapse, run, roles }: RlOpt
     wrong(`roles: expected a rank that trains, got rank ${roles.job.rank}, which calls rollOut`);
   if (roles !== undefined && learners.trainer.processGroup !== roles.training)
     wrong("learners.trainer: expected one whose processGroup is roles.training");
+  if (batch.staleness && learners.trainer.partsWeights && roles === undefined)
+    wrong(`batch.staleness: ${noWeights}, got ${batch.staleness}`);
   if (task.questions.length === 0) wrong("task.questions: expected at least one");
   checkQuestions("task.questions", task.questions);
 }

@@ -153,6 +153,8 @@ export abstract class Learner {
   #numSteps = 0;
   /** Whether each rank has a part of the optimiser's state. @internal */
   readonly sharesState: boolean;
+  /** Whether each rank has but a part of the weights while it trains. @internal */
+  readonly partsWeights: boolean;
   /** What all ranks must have been given alike. @internal */
   readonly alike: Readonly<Record<string, unknown>>;
   readonly #sizes: ModelSizes;
@@ -170,6 +172,7 @@ export abstract class Learner {
     const { processGroup, zero = 0, gradientShards } = options;
     const numRanks = processGroup?.size ?? 1;
     this.sharesState = zero > 0 && numRanks > 1;
+    this.partsWeights = zero === 3 && numRanks > 1;
     const isTogether = gradientShards !== undefined || (zero > 1 && numRanks > 1);
     this.sharing = { processGroup, numParts: gradientShards ?? numRanks, isTogether };
   }

@@ -21,6 +21,7 @@ const {
   rolloutRanks,
   fault,
   sharesModel,
+  dtype,
   ...learner
 } = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype"> & {
   readonly steps?: number;
@@ -28,6 +29,7 @@ const {
   readonly rolloutRanks?: number;
   readonly fault?: PlantedFault;
   readonly sharesModel?: boolean;
+  readonly dtype?: Model["dtype"];
 };
 if (fault !== undefined) plantFault(fault, Number(RANK));
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -64,7 +66,7 @@ async function train(processGroup: ProcessGroup): Promise<void> {
         ? {}
         : { evaluate: async (model: Model) => ({ weights: await digest(model) }) };
     const ranks = { staleness, processGroup, sharesModel, rolloutRanks: rolloutRanks || undefined };
-    const run = { algorithm, steps, ...ranks, ...evaluate, learner, onStep, onEnd: tellWeights };
+    const run = { algorithm, steps, dtype, ...ranks, ...evaluate, learner, onStep, onEnd: tellWeights };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }
@@ -74,7 +76,7 @@ async function train(processGroup: ProcessGroup): Promise<void> {
     random: "stochastic rounding",
   };
   const form = forms[what] ?? "weights";
-  await runSft(folder, onStep, { form, steps: numSteps ?? 6, ...rest });
+  await runSft(folder, onStep, { form, dtype, steps: numSteps ?? 6, ...rest });
 }
 
 const processGroup = await ProcessGroup.open({

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { runRanks } from "../../comm/ranks.ts";
 import { tinyModel } from "../tiny.ts";
 import { assertClose, runTraining, steady, weightsOf } from "./runs.ts";
 
@@ -63,6 +64,41 @@ test("a checkpoint of some ranks goes on with others, at another level, with the
     lines.push(...steady(i < 3 ? first!.filter(({ name }) => name === undefined) : first!));
   }
   assert.deepEqual(lines, steady(alone!));
+});
+
+for (const [what, ...levels] of [
+  ["sft", 0, 3],
+  ["grpo", 1, 2, 3],
+] as const) {
+  test(`${what} in bfloat16 with masters: two ranks have at any level the bits of one process`, async () => {
+    const dtype = "bfloat16";
+    const [alone] = await run(1, what, { dtype, gradientShards: 2 });
+    for (const zero of levels) {
+      const [first] = await run(2, what, { dtype, gradientShards: 2, zero });
+      assert.deepEqual(steady(first!), steady(alone!));
+    }
+  });
+}
+
+test("level 1 has the bits of level 0 on two ranks: sums of two have one order", async () => {
+  const [whole] = await run(2, "grpo", { dtype: "bfloat16" });
+  const [shared] = await run(2, "grpo", { dtype: "bfloat16", zero: 1 });
+  assert.deepEqual(steady(shared!), steady(whole!));
+});
+
+test("rollouts ahead of their step are refused where ranks part the weights that they would go on with", async () => {
+  const options = JSON.stringify({ staleness: 1, zero: 3 });
+  const ranks = await runRanks("./training-rank.js", import.meta.url, {
+    size: 2,
+    args: ["grpo", "", options],
+  });
+  const expected =
+    "batch.staleness: expected 0 with zero 3, which parts the weights that rollouts ahead would go on with";
+  for (const { code, lines } of ranks) {
+    const [line, ...rest] = lines as { code: string; message: string }[];
+    assert.deepEqual([code, line!.code, rest.length], [1, "ERR_ARGUMENT", 0]);
+    assert.ok(line!.message.startsWith(expected), line!.message);
+  }
 });
 
 test("gradients that travel in bfloat16 train as those in float32 do, at every level and alike on all ranks", async () => {

@@ -38,6 +38,8 @@ interface SftRun {
   /** Whether the ranks share the model instead, and this one trains. */
   readonly sharesModel?: boolean | undefined;
   readonly learner?: Omit<LearnerOptions, "processGroup">;
+  /** @default the form's */
+  readonly dtype?: Model["dtype"] | undefined;
   /** The highest learning rate. @default 3e-3 */
   readonly peak?: number;
   /** Of the order of batches. @default 3 */
@@ -56,7 +58,7 @@ export async function runSft(
 ): Promise<void> {
   const { processGroup, sharesModel = false, learner, settings, onEnd } = given;
   await native().setNumThreads(1);
-  const { isAdapter = false, weights, dtype, ...options }: SftForm = sftForms[form];
+  const { isAdapter = false, weights, dtype = given.dtype, ...options }: SftForm = sftForms[form];
   await using model = await Model.create(tinyShape, {
     seed: 1,
     std: 0.2,
