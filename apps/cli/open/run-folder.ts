@@ -24,7 +24,7 @@ const freeOptions: ReadonlySet<string> = new Set([
     "dryRun",
   ],
   ...["device", "cacheGib", "microBatchTokens", "activationGib", "optimizer.stateFolder", "zero"],
-  "tensorParallel",
+  ...["tensorParallel", "rolloutRanks"],
   ...["evalQuestions", "evalEvery", "evalFirst", "validation"],
   ...["retriever.url", "retriever.keyEnv", "web.url", "web.cache", "rewardKeyEnv"],
   ...["shards.urls", "shards.keyEnv", "shards.hedgeAfterMs"],

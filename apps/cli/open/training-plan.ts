@@ -14,7 +14,8 @@ import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/bas
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
-import type { BestOptions } from "../../../lib/train/run/run-options.ts";
+import type { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
+import type { BestOptions, RunOptions } from "../../../lib/train/run/run-options.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
@@ -100,10 +101,10 @@ export type TrainOptions = z.output<typeof trainOptions>;
 
 /** What a plan is made with. */
 export interface PlanContext {
-  readonly opened: { readonly learners: RlOptions["learners"] };
   readonly io: CommandIo;
-  /** The ranks that train together; undefined for one process. */
+  /** The ranks that evaluate together; undefined for one process. */
   readonly processGroup: ProcessGroup | undefined;
+  readonly roles: RankRoles | undefined;
   readonly last: { metrics?: RlMetrics };
 }
 
@@ -112,21 +113,19 @@ export function agentOf({ baseline }: Pick<TrainOptions, "baseline">, parts: Age
   return baseline === undefined ? searchAgent(parts) : baselineAgent(parts, baseline);
 }
 
-/** A training as the options say: task, batch, run folder, evaluation, reports. */
+/** A training as the options say: task, batch, run folder, evaluation, reports. A rank that only generates has no folder. */
 export async function planTraining(
   given: TrainOptions,
   recipe: Recipe,
   parts: AgentParts,
-  { opened, io, processGroup, last }: PlanContext,
-): Promise<RlOptions> {
+  { io, processGroup, roles, last }: PlanContext,
+): Promise<Omit<RlOptions, "learners">> {
   const { steps, samples } = recipe.training;
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
   const planned = trainingOf(recipe, parts, await loadMixed(given.questions));
   const agent = agentOf(given, parts);
-  const resolved = resolvedOptions(given, recipe);
-  const onCheckpoint = (to: string): Promise<void> => copyBeside(given, to, given.recipe);
   return {
-    ...{ ...planned, learners: opened.learners, seed: given.seed, signal: io.signal },
+    ...{ ...planned, roles, seed: given.seed, signal: io.signal },
     task: {
       ...{ ...planned.task, rollout: agent.rollouts, reward: rewardServer(given) ?? planned.task.reward },
       onRewardFailure: onceAStep(io, last),
@@ -137,11 +136,7 @@ export async function planTraining(
       maxTokens: given.microBatchTokens,
       staleness: given.staleness,
     },
-    run: {
-      ...(await runFolderOf(resolved, withoutSharedWarmups(resolved))),
-      best: bestOf(given),
-      onCheckpoint,
-    },
+    run: roles?.isRollout ? undefined : await planRun(given, recipe),
     evaluation: await planEvaluation(given, agent, { io, processGroup }),
     collapse: planCollapse(given, io),
     onStep: (metrics, trajectories) => {
@@ -150,6 +145,13 @@ export async function planTraining(
       io.log(stepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
     },
   };
+}
+
+async function planRun(given: TrainOptions, recipe: Recipe): Promise<RunOptions> {
+  const resolved = resolvedOptions(given, recipe);
+  const onCheckpoint = (to: string): Promise<void> => copyBeside(given, to, given.recipe);
+  const folder = await runFolderOf(resolved, withoutSharedWarmups(resolved));
+  return { ...folder, best: bestOf(given), onCheckpoint };
 }
 
 /** The step that evaluated best stays; without evaluations a rollback goes to the one that earned most. */

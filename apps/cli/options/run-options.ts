@@ -85,10 +85,12 @@ export function refuseSharing({
   zero = 0,
   gradientShards,
   reduceDtype,
-}: SharingOptions & { readonly tensorParallel: number }): void {
+  rolloutRanks = 0,
+}: SharingOptions & { readonly tensorParallel: number; readonly rolloutRanks?: number }): void {
   if (tensorParallel === 1) return;
   const given = { "--zero": zero > 0, "--gradient-shards": gradientShards !== undefined };
-  const flags = { ...given, "--reduce-dtype": reduceDtype !== "float32" };
+  const generating = { "--rollout-ranks": rolloutRanks > 0 };
+  const flags = { ...given, "--reduce-dtype": reduceDtype !== "float32", ...generating };
   const [flag] = Object.entries(flags).find(([, isGiven]) => isGiven) ?? [];
   if (flag === undefined) return;
   const remedy = "Remedy: without it: each process has a slice of weights, gradients and moments already";

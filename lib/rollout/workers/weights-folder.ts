@@ -11,27 +11,36 @@ import type { WrittenWeights } from "./servers/token-server.ts";
 export class WeightsFolder {
   readonly #folder: string;
   readonly #isTemporary: boolean;
+  /** What its versions begin with. */
+  readonly #prefix: string;
   #written: string | undefined;
 
-  private constructor(folder: string, isTemporary: boolean) {
+  private constructor(folder: string, prefix: string, isTemporary: boolean) {
     this.#folder = folder;
+    this.#prefix = prefix;
     this.#isTemporary = isTemporary;
   }
 
-  /** @param folder - made when missing; `@default` a temporary one. @throws ERR_IO */
-  static async open(folder: string | undefined): Promise<WeightsFolder> {
-    if (folder === undefined) return new WeightsFolder(await mkdtemp(join(tmpdir(), "seekrl-push-")), true);
+  /**
+   * @param folder - made when missing; `@default` a temporary one
+   * @param rank - of those that write into the same one, `@default` this process alone
+   * @throws ERR_IO
+   */
+  static async open(folder: string | undefined, rank?: number): Promise<WeightsFolder> {
+    const prefix = rank === undefined ? "" : `rank-${rank}-`;
+    if (folder === undefined)
+      return new WeightsFolder(await mkdtemp(join(tmpdir(), "seekrl-push-")), prefix, true);
     await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
       throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
     });
-    return new WeightsFolder(resolve(folder), false);
+    return new WeightsFolder(resolve(folder), prefix, false);
   }
 
   /** Writes a policy as it is now. @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async write(policy: Policy): Promise<WrittenWeights> {
     for (;;) {
       const version = policy.weightsVersion;
-      const folder = join(this.#folder, `version-${version}`);
+      const folder = join(this.#folder, `${this.#prefix}version-${version}`);
       await policy.save(folder);
       const before = this.#written;
       this.#written = folder;

@@ -1,6 +1,7 @@
 /** What a pool of workers is given. */
 import { countKind, type OptionKinds, optionsOf, wholeKind } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { type ProcessGroup, processGroupKind } from "../../comm/process-group.ts";
 import type { TokenTable } from "../../engine/vocabulary.ts";
 import type { Policy } from "../../model/policy.ts";
 import { type TransportOptions, transportKind } from "../../remote/guard.ts";
@@ -40,6 +41,13 @@ export interface WorkerPoolOptions {
   readonly maxTokens?: number | undefined;
   /** Where weights are written for workers; vLLM and SGLang must see it too. @default a temporary one of this machine */
   readonly folder?: string | undefined;
+  /**
+   * The ranks that roll out together, each with a pool of its share: worker i takes the weights of rank i modulo their number and rolls
+   * out for it alone. A rank without a worker has its engine.
+   *
+   * @default one process
+   */
+  readonly processGroup?: ProcessGroup | undefined;
   /** Told of workers that fail, and that come back. @default nobody is */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** Ends the opening, and what is pushed. */
@@ -65,6 +73,7 @@ export const poolKinds: OptionKinds<WorkerPoolOptions> = {
   localConcurrency: wholeKind,
   maxTokens: countKind,
   folder: "string",
+  processGroup: processGroupKind,
   onWarning: "function",
   signal: "signal",
 };

@@ -61,16 +61,17 @@ export class WorkerPool {
    *
    * @param options - see {@link WorkerPoolOptions}
    * @returns the pool, to be closed
-   * @throws ERR_ARGUMENT for an unknown key, for a server of another kind or with too little room, and for one that takes no
+   * @throws ERR_ARGUMENT for an unknown key, for fewer workers than ranks where no engine rolls out, for a server of another kind or with too little room, and for one that takes no
    *   such weights and has no staleness declared; ERR_REMOTE for one that does not answer or refuses; ERR_IO when the weights
    *   cannot be written; ERR_ABORTED
    */
   static async open(options: WorkerPoolOptions): Promise<WorkerPool> {
     checkOptions("WorkerPool.open", options, poolKinds, poolRequired);
-    const folder = await WeightsFolder.open(options.folder);
+    const share = ownShare(options);
+    const folder = await WeightsFolder.open(options.folder, options.processGroup?.rank);
     const workers: Worker[] = [];
     try {
-      for (const each of options.workers) workers.push(await openWorker(each, options));
+      for (const each of share) workers.push(await openWorker(each, options));
       const pool = new WorkerPool(options, folder, workers);
       await pool.#push((worker, error) => {
         throw refusal(worker, error);
@@ -170,6 +171,15 @@ export class WorkerPool {
   #warn(message: string): void {
     this.#options.onWarning?.(message);
   }
+}
+
+/** This rank's workers. @throws ERR_ARGUMENT where it has none and its engine is to make no rollouts */
+function ownShare({ workers, processGroup, localConcurrency }: WorkerPoolOptions): readonly WorkerOptions[] {
+  const { rank, size } = processGroup ?? { rank: 0, size: 1 };
+  const own = workers.filter((_, i) => i % size === rank);
+  if (own.length > 0 || localConcurrency !== 0) return own;
+  const what = `expected a worker for each of ${size} ranks where their engines make no rollouts, got ${workers.length}`;
+  throw new SeekError("ERR_ARGUMENT", `workers: ${what}`);
 }
 
 function localPlace({ agent, engine, localConcurrency }: WorkerPoolOptions): Place | undefined {

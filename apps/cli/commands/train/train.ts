@@ -31,6 +31,7 @@ import { bytesOf, refuseSharing, sharingOf } from "../../options/run-options.ts"
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
+import { generate, openRoles, rolloutRankOptions } from "./rollout-ranks.ts";
 import { openWorkers, type WorkerChoice, workerOptions } from "./workers.ts";
 
 /** The command. */
@@ -38,14 +39,14 @@ export const trainCommand = command({
   name: "train",
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
-  options: trainOptions.extend(workerOptions),
+  options: trainOptions.extend({ ...workerOptions, ...rolloutRankOptions }),
   run: (options, io) => {
     refuseSharing(options);
     return inJob(io, (job) => train(options, job), options.tensorParallel);
   },
 });
 
-type Given = TrainOptions & WorkerChoice;
+type Given = TrainOptions & WorkerChoice & { readonly rolloutRanks: number };
 
 async function train(options: Given, { io, processGroup, tensorParallel }: Job): Promise<void> {
   const given = { ...options, ...(await policyFolders(options)) };
@@ -63,14 +64,16 @@ async function train(options: Given, { io, processGroup, tensorParallel }: Job):
   // What does not go together is refused before a model is read.
   const { lora } = trainedRecipe(given, parts).training;
   if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
+  await using roles = await openRoles(given, processGroup);
   await using policy = await openLocalPolicy({ ...given, lora, tensorParallel });
   refuseQuantised(policy, given.model);
   const isFirst = (processGroup?.rank ?? 0) === 0;
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
   const last: { metrics?: RlMetrics } = {};
   const stages = stagesOf(given);
-  for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, processGroup, last });
-  if (given.dryRun) return;
+  const ranks = { processGroup, roles };
+  for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, ...ranks, last });
+  if (given.dryRun || roles?.isRollout) return;
   const { out } = stages.at(-1)!.given;
   const [folder, steps] = [join(out, "model"), await doneIn(out)];
   const outcome =
@@ -112,20 +115,28 @@ interface StageParts {
 
 async function trainStage(
   { given, endWhen }: Stage,
-  { policy, environment, parts: recipeParts, ...rest }: StageParts & Omit<PlanContext, "opened">,
+  { policy, environment, parts: recipeParts, ...context }: StageParts & PlanContext,
 ): Promise<void> {
+  const { io, roles } = context;
   const recipe = trainedRecipe(given, recipeParts);
+  const parts = agentPartsOf(policy, recipe, environment.search);
+  const processGroup = roles === undefined ? context.processGroup : roles.rollout;
+  const making = await planTraining(given, recipe, parts, { ...context, processGroup });
+  if (roles?.isRollout && given.dryRun) return;
+  const agent = (engine: SequenceSource) => agentOf(given, { ...parts, engine });
+  const isTraining = roles !== undefined && !roles.isRollout;
+  await using pool = isTraining
+    ? undefined
+    : await openWorkers(given, { policy, limits: parts.limits, agent, io, processGroup });
+  const made = withPool(making, pool);
+  if (roles?.isRollout) return await generate(made, { policy: policy.policy, roles });
   await using opened = await openLearners(policy.policy, recipe.algorithm, {
     ...optimiserOf(recipe.training),
     activationBytes: bytesOf(given.activationGib),
     ...sharingOf(given),
-    processGroup: rest.processGroup,
+    processGroup: roles?.training ?? context.processGroup,
   });
-  const parts = agentPartsOf(policy, recipe, environment.search);
-  const { io } = rest;
-  const agent = (engine: SequenceSource) => agentOf(given, { ...parts, engine });
-  await using pool = await openWorkers(given, { policy, limits: parts.limits, agent, io });
-  const planned = withPool(await planTraining(given, recipe, parts, { ...rest, opened }), pool);
+  const planned: RlOptions = { ...made, learners: opened.learners };
   const settings = settingsOf(given, policy, planned, recipe);
   for (const line of settingsLines(settings, recipe)) io.log(line);
   for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
@@ -140,7 +151,10 @@ async function trainStage(
 }
 
 /** The same plan, whose rollouts are a pool's where there is one; it is evaluated here. */
-function withPool(planned: RlOptions, pool: WorkerPool | undefined): RlOptions {
+function withPool<Planned extends Pick<RlOptions, "task">>(
+  planned: Planned,
+  pool: WorkerPool | undefined,
+): Planned {
   if (pool === undefined) return planned;
   return { ...planned, task: { ...planned.task, rollout: pool.rollouts } };
 }

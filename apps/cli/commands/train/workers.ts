@@ -1,5 +1,6 @@
 /** Servers that roll out for `seekrl train`. */
 import { z } from "zod";
+import type { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { PolicyAgent } from "../../../../lib/rollout/agents/agent.ts";
 import type { Limits } from "../../../../lib/rollout/limits.ts";
@@ -59,12 +60,14 @@ interface PoolParts {
   /** Makes the agent that is trained, over an engine or a worker. */
   readonly agent: (engine: SequenceSource) => Pick<PolicyAgent, "rollouts">;
   readonly io: CommandIo;
+  /** The ranks that share the workers. */
+  readonly processGroup: ProcessGroup | undefined;
 }
 
 /** Opens the workers that were named; nothing for none. @throws UsageError for an option of workers without one */
 export async function openWorkers(
   { worker: named, workerFolder: folder, localRollouts: localConcurrency }: WorkerChoice,
-  { policy: { engine, tokenizer, policy }, limits, agent, io }: PoolParts,
+  { policy: { engine, tokenizer, policy }, limits, agent, io, processGroup }: PoolParts,
 ): Promise<WorkerPool | undefined> {
   const workers = named.map(workerOf);
   if (workers.length === 0) {
@@ -76,7 +79,7 @@ export async function openWorkers(
   const { WorkerPool: Opened } = await import("../../../../lib/rollout/workers/worker-pool.ts");
   const maxTokens = Math.min(limits.maxTokens, engine.maxTokens);
   return Opened.open({
-    ...{ workers, agent, engine, tokenizer, policy, folder, localConcurrency, maxTokens },
+    ...{ workers, agent, engine, tokenizer, policy, folder, localConcurrency, maxTokens, processGroup },
     onWarning: (message) => io.log(`warning: ${message}`),
     signal: io.signal,
   });
