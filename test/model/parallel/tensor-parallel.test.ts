@@ -118,10 +118,11 @@ test("what a rank that follows may not do, and what is not split, is refused by 
   const [zero, one] = await ranksOf(2, [{ what: "refusals", folder: folderOf("qwen2") }]);
   const codes = (told: unknown): unknown[] => (told as { code: string }[]).map(({ code }) => code);
   assert.deepEqual(codes(zero![0]), ["ERR_STATE", ...Array(5).fill("ERR_ARGUMENT")]);
+  assert.deepEqual(codes(zero![1]), ["ERR_ARGUMENT", "ERR_RANGE", "went on"]);
   assert.deepEqual(codes(one![0]), ["ERR_STATE", "ERR_STATE"]);
   const message =
     "tensorParallel: 2 ranks: expected a number that divides 1 key and value heads; take fewer ranks";
-  assert.deepEqual([zero![1], one![1]], Array(2).fill({ code: "ERR_ARGUMENT", message }));
+  assert.deepEqual([zero![2], one![1]], Array(2).fill({ code: "ERR_ARGUMENT", message }));
 });
 
 test("a killed rank ends what rank 0 generates with an error that names it", async () => {

@@ -28,6 +28,20 @@ const failed = (error: unknown) => ({
 });
 const refusal = (promise: Promise<unknown>) => promise.then(() => "none", failed);
 
+/** What a training is refused on all ranks alike, and that it goes on. */
+async function refusedSteps(model: Model) {
+  await using trainer = await Trainer.open(model);
+  const sequence = { tokens: Int32Array.of(1, 2, 3), rows: Int32Array.of(0), weights: Float32Array.of(1) };
+  const huge = [{ ...sequence, weights: Float32Array.of(3e38) }];
+  const refused = [await refusal(trainer.accumulate([sequence], { objective: "clipped" }))];
+  await trainer.accumulate(huge);
+  await trainer.accumulate(huge);
+  refused.push(await refusal(trainer.step({ learningRate: 1e-3 })));
+  await trainer.accumulate([sequence]);
+  const { gradNorm } = await trainer.step({ learningRate: 1e-3 });
+  return [...refused, { code: gradNorm > 0 ? "went on" : "stood still" }];
+}
+
 async function lead(model: Model, wanted: Wanted): Promise<void> {
   if (wanted.what === "answers") tell(await answersOf(model));
   if (wanted.what === "save") {
@@ -51,6 +65,7 @@ async function lead(model: Model, wanted: Wanted): Promise<void> {
       await refusal(Critic.open(model, { moments: "8-bit" })),
       await refusal(scoreSequences(model, [sequence], { processGroup: group })),
     ]);
+    tell(await refusedSteps(model));
   }
   if (wanted.what === "death") {
     tell("ready");

@@ -62,7 +62,7 @@ async function slopeAlong(
       await original.save(folder);
       await moveWeights(folder, matrix, direction, scale);
       await using moved = await Model.load(folder);
-      return lossOf(moved);
+      return await lossOf(moved);
     };
     return { slope: ((await at(step)) - (await at(-step))) / (2 * step), length };
   });

@@ -12,7 +12,11 @@ async function run(group: ProcessGroup): Promise<void> {
     const { shape, dtype = "float32", weights } = wanted;
     const model = await Model.create(shape, { seed: 1, std: 0.2, dtype, weights, tensorParallel: group });
     if (rank > 0) await model.follow();
-    else tell({ steps: await stepsOf(model, wanted), values: await valuesOf(model) });
+    else
+      tell({
+        steps: await stepsOf(model, wanted),
+        values: weights === undefined ? await valuesOf(model) : {},
+      });
     model.close();
   }
 }

@@ -65,6 +65,18 @@ test("two ranks make the losses, gradients, norms and weights of one process, in
 test("four ranks do, with activations that are made again", () =>
   compare(4, [{ shape: shapes.qwen3, loss: "grpo", activationBytes: 0 }]));
 
+test("an adapter on quantised slices learns", async () => {
+  const wanted = {
+    loss: "sft" as const,
+    isAdapter: true,
+    weights: "nf4" as const,
+    dtype: "bfloat16" as const,
+  };
+  const [told] = await onRanks(2, [{ ...wanted, shape: shapes.qwen2 }]);
+  const [first, last] = ["stats 0", "stats 2"].map((name) => told!.steps[name]![0]!);
+  assert.ok(last! < first!, `${first} to ${last}`);
+});
+
 test("an adapter on two ranks learns what one on one process does, in every family", () =>
   compare(
     2,
