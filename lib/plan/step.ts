@@ -1,5 +1,6 @@
 /** The time of one training step on many devices, part by part, for one way to lay a training out over them. */
 import type { DecoderConfig } from "../model/config/config.ts";
+import { begunAtOnce } from "../rollout/ranked-questions.ts";
 import { allReduceSeconds, broadcastSeconds, type Group, gatherSeconds, groupOf } from "./collectives.ts";
 import type { Cluster } from "./machine.ts";
 import type { ZeroLevel } from "./memory.ts";
@@ -74,7 +75,7 @@ export const assumed = {
   /** Of a machine's folder for checkpoints. */
   diskBytesPerSecond: 2e9,
   /** Of a rank's questions, the share that it begins at once. */
-  begunAtOnce: 0.75,
+  begunAtOnce,
   /** Weights of one message of a collective's. */
   bucketWeights: 2 ** 24,
 } as const;

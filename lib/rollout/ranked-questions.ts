@@ -3,11 +3,24 @@ import { SeekError } from "../base/errors.ts";
 import { claims } from "../comm/claims.ts";
 import type { ProcessGroup } from "../comm/process-group.ts";
 
-/** What a rank begins at once of its share; the rest goes to whoever is idle. */
-const begunAtOnce = 0.75;
+/** What a rank begins at once of its share; the rest goes to whoever is idle. @internal */
+export const begunAtOnce = 0.75;
+
+/** A result as it travels: what all ranks are told, and what the first one is told besides. */
+interface Told {
+  readonly all: unknown;
+  readonly first: unknown;
+}
+
+/** How results travel between ranks. */
+export interface Telling<Result> {
+  split(result: Result): Told;
+  /** A result of another rank, from what this one was told; without `first` on other ranks than the first. */
+  join(told: Partial<Told>, index: number): Result;
+}
 
 /** The ranks that ask the same questions. What comes of one may depend on nothing but the question and its index. */
-export interface AskingRanks {
+export interface AskingRanks<Result = unknown> {
   readonly processGroup: ProcessGroup;
   /** What comes of the questions; names them among all that the group ever asks. */
   readonly what: string;
@@ -17,6 +30,8 @@ export interface AskingRanks {
   readonly sizes?: readonly number[];
   /** What the ranks tell each other first: what comes of these questions follows. @default nothing */
   readonly after?: Promise<unknown>;
+  /** @default results reach all ranks whole */
+  readonly telling?: Telling<Result> | undefined;
 }
 
 /** What came of a rank's questions. */
@@ -41,18 +56,38 @@ function ranksOf({ size }: ProcessGroup): number[] {
   return Array.from({ length: size }, (_, rank) => rank);
 }
 
-/** What came of the questions of all ranks, on each of them. */
+function wholly<Result>(): Telling<Result> {
+  return { split: (result) => ({ all: result, first: undefined }), join: ({ all }) => all as Result };
+}
+
+/** What came of the questions of all ranks, on each of them; of this one's own all that came of them. */
 export async function gathered<Result, Loss extends { readonly reason: string }>(
   own: Promise<Outcome<Result, Loss>>,
-  { processGroup, what, after }: AskingRanks,
+  ranks: AskingRanks<Result>,
 ): Promise<Outcome<Result, Loss>> {
+  const { processGroup, what, after, telling = wholly<Result>() } = ranks;
   // Nobody waits for it while others tell theirs.
   own.catch(() => undefined);
   await after;
-  const told = await processGroup.allGather(what, own);
-  const count = Math.max(0, ...told.map(({ results }) => results.length));
+  const parting = own.then(({ results, lost }) => {
+    const parts = results.map((result) => (result === undefined ? undefined : telling.split(result)));
+    return { parts, lost };
+  });
+  const part = ({ parts, lost }: Awaited<typeof parting>) => ({ all: parts.map((each) => each?.all), lost });
+  const told = await processGroup.allGather(what, parting.then(part));
+  const [{ results: whole }, { parts }] = [await own, await parting];
+  const isParted = ranks.telling !== undefined;
+  const besides = isParted
+    ? await processGroup.gather(
+        `${what}, in words`,
+        parts.map((each) => each?.first),
+      )
+    : undefined;
+  const count = Math.max(0, ...told.map(({ all }) => all.length));
   const results = Array.from({ length: count }, (_, i) => {
-    return told.find((each) => each.results[i] !== undefined)?.results[i];
+    if (whole[i] !== undefined) return whole[i];
+    const rank = told.findIndex(({ all }) => all[i] !== undefined);
+    return rank < 0 ? undefined : telling.join({ all: told[rank]!.all[i], first: besides?.[rank]?.[i] }, i);
   });
   const lost = told.flatMap((each) => each.lost);
   if (lost.length === 0 || lost.length < count) return { results, lost };

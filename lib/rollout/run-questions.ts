@@ -26,7 +26,7 @@ interface RunQuestionsOptions<Result> {
   /** Results of an earlier run, by place. @default none */
   readonly known?: ReadonlyMap<number, Result> | undefined;
   /** Ranks that ask the same questions, each of them a part. @default one process */
-  readonly ranks?: AskingRanks | undefined;
+  readonly ranks?: AskingRanks<Result> | undefined;
   /** Questions under way at once. @default 256 */
   readonly concurrency?: number | undefined;
   /** So many losses in a row are no accident: the server is gone. 0 loses none, and throws. @default 16 */

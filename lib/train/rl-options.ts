@@ -111,6 +111,7 @@ export interface RlOptions {
   readonly endWhen?: (metrics: RlMetrics) => boolean;
   /** What is watched, and what is done when the policy collapses. @default stop with an error, windows of 10 steps */
   readonly collapse?: CollapseOptions;
+  /** Of several ranks, only the first has texts, queries and answers of trajectories that others made. @default nothing is done */
   readonly onStep?: (metrics: RlMetrics, trajectories: readonly Trajectory[]) => void | Promise<void>;
   readonly signal?: AbortSignal;
 }

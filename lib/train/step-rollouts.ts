@@ -5,6 +5,7 @@ import { mixSeed } from "../base/random.ts";
 import type { ProcessGroup } from "../comm/process-group.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
+import type { Telling } from "../rollout/ranked-questions.ts";
 import type { ResponseLengths } from "../rollout/response-lengths.ts";
 import { runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -108,6 +109,8 @@ export interface RolloutRanks {
   readonly askers?: readonly number[] | undefined;
   /** What questions are expected to cost. */
   readonly lengths: ResponseLengths;
+  /** How what came of questions travels. */
+  readonly telling: (questions: readonly Question[]) => Telling<SampledRollout[]>;
   /** The rollouts of the steps before, which the ranks tell each other first. */
   readonly after: Promise<unknown>;
 }
@@ -153,6 +156,7 @@ async function sampleGroups(
     ...{ ask, concurrency: asked.length, patience: 0, signal },
     ranks: ranks && {
       ...ranks,
+      telling: ranks.telling(asked),
       sizes: asked.map((question) => ranks.lengths.of(question)),
       what: `${ranks.name}, step ${step + 1}, groups from ${first}`,
     },

@@ -4,6 +4,7 @@ import { ResponseLengths } from "../../rollout/response-lengths.ts";
 import type { RlOptions } from "../rl-options.ts";
 import { type StepRollouts, type StepTask, stepRollouts } from "../step-rollouts.ts";
 import type { RankRoles } from "./rank-roles.ts";
+import { rolloutTelling } from "./told-rollouts.ts";
 
 /** Which ranks there are. */
 interface LoopRanksOptions {
@@ -41,7 +42,7 @@ export class LoopRanks {
     const askers = this.#options.roles?.rolloutRanks;
     let after: Promise<unknown> = Promise.resolve();
     return (step, signal) => {
-      const ranks = processGroup && { processGroup, name, askers, lengths, after };
+      const ranks = processGroup && { processGroup, name, askers, lengths, after, telling: rolloutTelling };
       const rollouts = stepRollouts(step, { ...task, signal }, ranks);
       after = rollouts.catch(() => undefined);
       return rollouts;

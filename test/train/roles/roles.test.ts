@@ -6,8 +6,8 @@ import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
 import { rollOut } from "../../../lib/train/roles/roll-out.ts";
 import { runRanks } from "../../comm/ranks.ts";
+import { runTraining, steady, weightsOf } from "../ranks/runs.ts";
 import { withFolder } from "../run/kill.ts";
-import { runTraining, steady, weightsOf } from "./runs.ts";
 
 const run = (size: number, what: string, options: object) =>
   runTraining(size, what, "", JSON.stringify(options));
@@ -42,7 +42,7 @@ test("a rank that generates is killed: the one that trains names it, and both go
   const [alone] = await run(1, "grpo", { rolloutRanks: 0 });
   await withFolder(async (folder) => {
     const args = ["grpo", folder, JSON.stringify({ rolloutRanks: 1 })];
-    const [survivor] = await runRanks("./training-rank.js", import.meta.url, {
+    const [survivor] = await runRanks("../ranks/training-rank.js", import.meta.url, {
       ...{ size: 2, args },
       onLine: (rank, line, children) => {
         if (rank === 0 && (line as { step?: number }).step === 3) children[1]!.kill("SIGKILL");
