@@ -51,6 +51,7 @@ class TokenServerSequence implements OpenSequence {
     try {
       const sampled = await server.sample(asked);
       const { length, stop: why } = this.#end(sampled, stop);
+      checkLength(length, maxTokens);
       const ids = sampled.ids.slice(0, length);
       this.#tokens.add(ids);
       return {
@@ -97,6 +98,12 @@ class TokenServerSequence implements OpenSequence {
     const what = `the turn's end: expected ${expected}, got ${ids.at(-1) ?? "no id"}. ${remedy}`;
     throw new SeekError("ERR_REMOTE", what);
   }
+}
+
+/** @throws ERR_REMOTE for a turn of nothing, and for a longer one than was asked for */
+function checkLength(length: number, maxTokens: number): void {
+  if (length >= 1 && length <= maxTokens) return;
+  throw new SeekError("ERR_REMOTE", `expected a turn of 1 to ${maxTokens} ids, got ${length}`);
 }
 
 function aborted(weightsVersion: number): GeneratedSpan {

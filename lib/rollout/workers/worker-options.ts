@@ -32,7 +32,7 @@ export interface WorkerPoolOptions {
   /** The local engine. */
   readonly engine: SequenceSource & { readonly maxBatchSequences?: number };
   /** Says what ends a turn. */
-  readonly tokenizer: Pick<TokenTable, "eosIds" | "tokenBytes">;
+  readonly tokenizer: Pick<TokenTable, "eosIds" | "tokenBytes" | "vocabSize">;
   /** What is trained: its weights are what workers are given. */
   readonly policy: Policy;
   /** Rollouts that the local engine makes at once; 0 leaves all to workers. @default the sequences of one of its steps */

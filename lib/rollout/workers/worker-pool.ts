@@ -191,8 +191,8 @@ async function openWorker(
   { staleness, concurrency = 64, ...choice }: WorkerOptions,
   { agent, engine, tokenizer, policy, signal, maxTokens = engine.maxTokens }: WorkerPoolOptions,
 ): Promise<Worker> {
-  const { eosIds } = tokenizer;
-  const server = await openServer({ ...choice, eosIds, maxConcurrent: concurrency }, signal);
+  const { eosIds, vocabSize } = tokenizer;
+  const server = await openServer({ ...choice, eosIds, vocabSize, maxConcurrent: concurrency }, signal);
   const { name } = server;
   const room = server.maxTokens;
   if (maxTokens !== undefined && room !== undefined && room < maxTokens) {

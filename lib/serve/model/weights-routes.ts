@@ -33,11 +33,18 @@ async function load(call: Call, pushed: PushedModel, limits: ApiLimits): Promise
   if ((upload === undefined) === (folder === undefined))
     throw refused(["upload"], "expected either an upload or a folder");
   if (upload === undefined) await pushed.load(folder ?? "", version);
-  else {
-    await pushed.load(pushed.stage.folderOf(upload), version);
+  else await loadUpload(pushed, upload, version);
+  call.answer(told(pushed));
+}
+
+/** What was sent is forgotten however that ends: whoever tries once more sends it once more. */
+async function loadUpload(pushed: PushedModel, upload: string, version: number): Promise<void> {
+  const folder = pushed.stage.folderOf(upload);
+  try {
+    await pushed.load(folder, version);
+  } finally {
     await pushed.stage.drop(upload);
   }
-  call.answer(told(pushed));
 }
 
 /** The routes; without a model that takes weights they say so. */

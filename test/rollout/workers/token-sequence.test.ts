@@ -10,7 +10,8 @@ import { localWorld, workerWorld } from "./served-worker.ts";
 test("forks, observations, cuts with a new seed and shared prefixes give what the engine's sequences give", async (t) => {
   const { engine, tokenizer } = await localWorld(t);
   const { url } = await workerWorld(t);
-  const server = await openServer({ url, maxConcurrent: 8, eosIds: tokenizer.eosIds });
+  const { eosIds, vocabSize } = tokenizer;
+  const server = await openServer({ url, maxConcurrent: 8, eosIds, vocabSize });
   const there = tokenSource({ server, table: tokenizer, maxTokens: engine.maxTokens, version: 0 });
   const prompt = tokenizer.encode("Question: who directed Nightwinter?");
   const request = { maxTokens: 10, stop: ["e", "</search>"], temperature: 1.5 };
@@ -32,7 +33,8 @@ test("forks, observations, cuts with a new seed and shared prefixes give what th
 test("what only a local engine can tell is refused by name", async (t) => {
   const { tokenizer } = await localWorld(t);
   const { url } = await workerWorld(t);
-  const server = await openServer({ url, maxConcurrent: 1, eosIds: tokenizer.eosIds });
+  const { eosIds, vocabSize } = tokenizer;
+  const server = await openServer({ url, maxConcurrent: 1, eosIds, vocabSize });
   const sequence = await tokenSource({ server, table: tokenizer, maxTokens: 9, version: 0 }).open(
     Int32Array.of(5),
     { seed: 1 },

@@ -179,6 +179,9 @@ test("weights that are not whole, of another shape or under another name are ref
   const broken = await post({ url }, "/v1/weights", { version: 3, upload: "half" });
   assert.equal(broken.status, 400);
   assert.match(broken.text, /adapter_model\.safetensors/);
+  // What was refused is not kept: it would fill the disk, one failure after another.
+  const again = await post({ url }, "/v1/weights", { version: 3, upload: "half" });
+  assert.match(again.text, /upload: expected one that was sent, got half/);
   await truncate(join(folder, files[1]!), 1000);
   assert.equal((await post({ url }, "/v1/weights", { version: 4, folder })).status, 400);
   assert.deepEqual(await drawn(url), before);

@@ -17,6 +17,7 @@ interface ServerChoice extends KeyOptions {
   readonly maxConcurrent: number;
   readonly transport?: Omit<TransportOptions, "maxConcurrent"> | undefined;
   readonly eosIds: readonly number[];
+  readonly vocabSize: number;
 }
 
 const kinds: Readonly<Record<string, new (parts: ServerParts) => TokenServer>> = {
@@ -42,7 +43,7 @@ const weightsPatience = { timeoutMs: 900_000, deadlineMs: 1_800_000, retries: 1,
  *   when it does not answer; ERR_RANGE
  */
 export async function openServer(choice: ServerChoice, signal?: AbortSignal): Promise<TokenServer> {
-  const { url, maxConcurrent, transport, eosIds, ...key } = choice;
+  const { url, maxConcurrent, transport, eosIds, vocabSize, ...key } = choice;
   const root = httpUrl(url);
   root.pathname = root.pathname.replace(/\/(v1\/?)?$/, "");
   const secrets = bearer(optionalKey(key));
@@ -57,7 +58,8 @@ export async function openServer(choice: ServerChoice, signal?: AbortSignal): Pr
     const remedy = "Remedy: vLLM, SGLang or seekrl serve, which tell the ids that they sample";
     throw new SeekError("ERR_ARGUMENT", `worker ${name}: expected ${expected}, got ${owned_by}. ${remedy}`);
   }
-  return new Kind({ name, sampling, admin, hasty, model, eosIds, maxTokens: max_model_len ?? undefined });
+  const maxTokens = max_model_len ?? undefined;
+  return new Kind({ name, sampling, admin, hasty, model, eosIds, vocabSize, maxTokens });
 }
 
 async function listed(endpoint: Endpoint, name: string, signal: AbortSignal | undefined) {

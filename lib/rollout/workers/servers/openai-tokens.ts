@@ -1,9 +1,8 @@
 /** Completions with token ids, as vLLM and SeekRL's server answer `POST /v1/completions` with `return_token_ids`. */
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
-import type { Endpoint } from "../../../remote/endpoint.ts";
 import { Fault } from "../../../remote/fault.ts";
-import { checkedTokens, type SampledTokens, type TokenRequest } from "./token-server.ts";
+import { checkedTokens, type SampledTokens, type ServerParts, type TokenRequest } from "./token-server.ts";
 
 const answer = lazySchema((z) =>
   z.looseObject({
@@ -42,18 +41,18 @@ export function completionBody(
 /**
  * Asks for a completion.
  *
- * @param endpoint - of the server
+ * @param parts - of the server
  * @param body - see {@link completionBody}
  * @param request - what it was made of
  * @throws ERR_REMOTE for what is no completion with ids of the prompt that was sent; ERR_ABORTED
  */
 export async function completeTokens(
-  endpoint: Endpoint,
+  { sampling, vocabSize }: ServerParts,
   body: object,
   { ids, signal }: TokenRequest,
 ): Promise<Told> {
-  const { choices } = await endpoint.call({
-    ...{ url: endpoint.at("v1", "completions"), body, expect: answer(), signal },
+  const { choices } = await sampling.call({
+    ...{ url: sampling.at("v1", "completions"), body, expect: answer(), signal },
     judge: ({ choices: [only] }) => checkFinish(only?.finish_reason),
   });
   const [choice] = choices;
@@ -64,7 +63,7 @@ export async function completeTokens(
   }
   checkPrompt(ids, prompt_token_ids);
   return {
-    ...checkedTokens(token_ids, logprobs?.token_logprobs ?? []),
+    ...checkedTokens({ ids: token_ids, logprobs: logprobs?.token_logprobs ?? [] }, vocabSize),
     finish: finish_reason === "length" ? "length" : "stop",
     stopText: typeof stop_reason === "string" ? stop_reason : undefined,
     weightsVersion: weights_version ?? undefined,

@@ -7,12 +7,13 @@ import { zod } from "../../../base/on-first-use.ts";
 import { Fault } from "../../../remote/fault.ts";
 import { firstModel } from "./models.ts";
 import { completeTokens, completionBody } from "./openai-tokens.ts";
-import type {
-  SampledTokens,
-  ServerParts,
-  TokenRequest,
-  TokenServer,
-  WrittenWeights,
+import {
+  PushedVersions,
+  type SampledTokens,
+  type ServerParts,
+  type TokenRequest,
+  type TokenServer,
+  type WrittenWeights,
 } from "./token-server.ts";
 
 /** Speaks to it. */
@@ -20,8 +21,7 @@ export class SeekrlServer implements TokenServer {
   readonly name: string;
   readonly maxTokens: number | undefined;
   readonly #parts: ServerParts;
-  /** Versions that replies may be of: the one that is being pushed or was last, and those before, whose replies are under way. */
-  #pushed: readonly number[] = [];
+  readonly #pushed = new PushedVersions();
   #loaded: number | undefined;
 
   constructor(parts: ServerParts) {
@@ -31,26 +31,24 @@ export class SeekrlServer implements TokenServer {
   }
 
   async sample(request: TokenRequest): Promise<SampledTokens> {
-    const { sampling, model } = this.#parts;
-    const expected = this.#pushed;
+    const versionOf = this.#pushed.begin("weights_version");
     // Its draws follow from seed and position, as the engine's do: one seed serves all turns.
-    const body = { ...completionBody(model, request), seed: request.seed };
-    const { weightsVersion: version, ...told } = await completeTokens(sampling, body, request);
-    if (expected.length === 0) return { ...told, isApproximate: false, version: undefined };
-    if (version !== undefined && [...expected, ...this.#pushed].includes(version))
-      return { ...told, isApproximate: false, version };
-    const why = "it was started again, or somebody else pushes to it too";
-    // It is given the weights once more where it is tried again.
-    this.#loaded = undefined;
-    const what = `weights_version: expected ${expected[0]}, which was pushed, got ${version}: ${why}`;
-    throw new SeekError("ERR_REMOTE", what);
+    const body = { ...completionBody(this.#parts.model, request), seed: request.seed };
+    const { weightsVersion, ...told } = await completeTokens(this.#parts, body, request);
+    try {
+      return { ...told, isApproximate: false, version: versionOf?.(weightsVersion) };
+    } catch (error) {
+      // It is given the weights once more where it is tried again.
+      this.#loaded = undefined;
+      throw error;
+    }
   }
 
   async load({ folder, version }: WrittenWeights, signal?: AbortSignal): Promise<void> {
     const { admin } = this.#parts;
     if (this.#loaded === version) return;
     await firstModel(this.#parts.hasty, signal);
-    this.#pushed = [version, ...this.#pushed.slice(0, 2)];
+    this.#pushed.add(version);
     const upload = `${version}-${randomBytes(6).toString("hex")}`;
     try {
       for (const file of (await readdir(folder)).filter(isWeights)) {

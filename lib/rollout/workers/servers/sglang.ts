@@ -7,6 +7,7 @@ import { firstModel } from "./models.ts";
 import { checkFinish } from "./openai-tokens.ts";
 import {
   checkedTokens,
+  PushedVersions,
   type SampledTokens,
   type ServerParts,
   type TokenRequest,
@@ -38,8 +39,8 @@ export class SglangServer implements TokenServer {
   readonly maxTokens: number | undefined;
   readonly #parts: ServerParts;
   readonly #tag = randomBytes(4).toString("hex");
-  /** Versions that replies may be of: the one that is being loaded or was last, and those before, whose replies are under way. */
-  #models: readonly number[] = [];
+  /** Of whole models. */
+  readonly #pushed = new PushedVersions();
   #loaded: { readonly adapter: string | undefined; readonly version: number } | undefined;
 
   constructor(parts: ServerParts) {
@@ -49,8 +50,9 @@ export class SglangServer implements TokenServer {
   }
 
   async sample(request: TokenRequest): Promise<SampledTokens> {
-    const { sampling } = this.#parts;
+    const { sampling, vocabSize } = this.#parts;
     const loaded = this.#loaded;
+    const versionOf = this.#pushed.begin("weight_version");
     const asked = sampling.call({
       ...{ url: sampling.at("generate"), body: this.#body(request, loaded?.adapter) },
       ...{ expect: answer(), signal: request.signal },
@@ -70,14 +72,13 @@ export class SglangServer implements TokenServer {
       const expected = `the ${request.ids.length} ids of the prompt to be read`;
       throw new SeekError("ERR_REMOTE", `expected ${expected}, got ${prompt_tokens} of them`);
     }
-    const isModel = loaded !== undefined && loaded.adapter === undefined;
-    const version = isModel ? this.#versionOf(weight_version, loaded.version) : loaded?.version;
+    const isModel = loaded !== undefined && loaded.adapter === undefined && weight_version != null;
+    const version = isModel && versionOf ? versionOf(weight_version) : loaded?.version;
+    const ids = output_token_logprobs.map(([, id]) => id);
+    const logprobs = output_token_logprobs.map(([logprob]) => logprob);
     const { type, matched } = finish_reason;
     return {
-      ...checkedTokens(
-        output_token_logprobs.map(([, id]) => id),
-        output_token_logprobs.map(([logprob]) => logprob),
-      ),
+      ...checkedTokens({ ids, logprobs }, vocabSize),
       isApproximate: false,
       finish: type === "length" ? "length" : "stop",
       stopText: typeof matched === "string" ? matched : undefined,
@@ -90,7 +91,7 @@ export class SglangServer implements TokenServer {
     if (before?.version === version) return;
     await firstModel(this.#parts.hasty, signal);
     if (!isAdapter) {
-      this.#models = [version, ...this.#models.slice(0, 2)];
+      this.#pushed.add(version);
       const body = { model_path: folder, weight_version: String(version), flush_cache: true };
       await this.#post("update_weights_from_disk", body, signal);
       this.#loaded = { adapter: undefined, version };
@@ -105,15 +106,6 @@ export class SglangServer implements TokenServer {
   async close(): Promise<void> {
     await this.#unload(this.#loaded?.adapter);
     this.#loaded = undefined;
-  }
-
-  /** Of a whole model. @throws ERR_REMOTE for a server that has lost the weights, or was given others meanwhile */
-  #versionOf(told: string | null | undefined, expected: number): number {
-    if (told == null) return expected;
-    const known = this.#models.find((version) => String(version) === told);
-    if (known !== undefined) return known;
-    const what = `weight_version: expected ${expected}, which was loaded, got ${told}`;
-    throw new SeekError("ERR_REMOTE", what);
   }
 
   #body({ ids, maxTokens, stop, temperature, topP }: TokenRequest, adapter: string | undefined): object {

@@ -70,6 +70,8 @@ export interface ServerParts {
   readonly maxTokens: number | undefined;
   /** End a turn: those of the tokenizer. */
   readonly eosIds: readonly number[];
+  /** Of the tokenizer: one more than the largest id. */
+  readonly vocabSize: number;
 }
 
 /** A failure of a worker: its rollouts can be made elsewhere. */
@@ -79,13 +81,57 @@ export class WorkerFault extends SeekError {
   }
 }
 
-/** @throws ERR_REMOTE for answers whose log-probabilities are not those of their ids */
+/** Versions of pushed weights, newest first, that replies may be of. */
+export class PushedVersions {
+  #versions: readonly number[] = [];
+
+  /** Weights that are about to be pushed: replies may be of them at once, and of those before while theirs are under way. */
+  add(version: number): void {
+    this.#versions = [version, ...this.#versions.slice(0, 2)];
+  }
+
+  /**
+   * Begins a reply.
+   *
+   * @returns undefined where nothing was pushed; else what makes a version of what the reply tells, and throws ERR_REMOTE with
+   *   `field`, its name, for another version than was pushed before or during the reply
+   */
+  begin(field: string): ((told: string | number | undefined) => number) | undefined {
+    const before = this.#versions;
+    if (before.length === 0) return undefined;
+    return (told) => {
+      const known = [...before, ...this.#versions].find((version) => String(version) === String(told));
+      if (known !== undefined) return known;
+      const why = "it was started again, or somebody else pushes to it too";
+      const what = `${field}: expected ${before[0]}, which was pushed, got ${told ?? "none"}: ${why}`;
+      throw new SeekError("ERR_REMOTE", what);
+    };
+  }
+}
+
+/** Rounding can lift the logarithm of 1 so far above 0. */
+const mostLogprob = 1e-3;
+
+/**
+ * What a server tells of the tokens that it sampled.
+ *
+ * @param told - ids, and a log-probability of each
+ * @param vocabSize - of the tokenizer
+ * @throws ERR_REMOTE for ids that the tokenizer lacks, and for log-probabilities that are none or not those of the ids
+ */
 export function checkedTokens(
-  ids: readonly number[],
-  logprobs: readonly (number | null)[],
+  { ids, logprobs }: { readonly ids: readonly number[]; readonly logprobs: readonly (number | null)[] },
+  vocabSize: number,
 ): Pick<SampledTokens, "ids" | "logprobs"> {
-  const isWhole = ids.length === logprobs.length && !logprobs.includes(null);
-  if (isWhole) return { ids: Int32Array.from(ids), logprobs: Float32Array.from(logprobs as number[]) };
-  const got = logprobs.filter((each) => each !== null).length;
-  throw new SeekError("ERR_REMOTE", `expected a log-probability of each of ${ids.length} ids, got ${got}`);
+  const refuse = (expected: string, got: string): never => {
+    throw new SeekError("ERR_REMOTE", `expected ${expected}, got ${got}`);
+  };
+  const stranger = ids.find((id) => !(id >= 0 && id < vocabSize));
+  if (stranger !== undefined) refuse(`ids from 0 to ${vocabSize - 1}, the tokenizer's`, `${stranger}`);
+  const numbers = logprobs.filter((each) => each !== null);
+  if (numbers.length !== ids.length || logprobs.length !== ids.length)
+    refuse(`a log-probability of each of ${ids.length} ids`, `${numbers.length}`);
+  const wrong = numbers.find((each) => !(Number.isFinite(each) && each <= mostLogprob));
+  if (wrong !== undefined) refuse("log-probabilities of at most 0", `${wrong}`);
+  return { ids: Int32Array.from(ids), logprobs: Float32Array.from(numbers) };
 }

@@ -30,7 +30,7 @@ export class VllmServer implements TokenServer {
   }
 
   async sample(request: TokenRequest): Promise<SampledTokens> {
-    const { sampling, model, eosIds } = this.#parts;
+    const { model, eosIds } = this.#parts;
     const loaded = this.#loaded;
     const { seed, ids, temperature } = request;
     const body = {
@@ -41,7 +41,7 @@ export class VllmServer implements TokenServer {
       ...{ ignore_eos: true, stop_token_ids: eosIds },
       ...{ skip_special_tokens: false, spaces_between_special_tokens: false },
     };
-    const completed = await completeTokens(sampling, body, request).catch((error: unknown) => {
+    const completed = await completeTokens(this.#parts, body, request).catch((error: unknown) => {
       // The adapter that it names may have given way to the next one on the way.
       if (this.#loaded !== loaded && error instanceof Fault && error.status === 404) return undefined;
       throw error;
