@@ -70,7 +70,9 @@ function requireTraining(calls: readonly Call[]): NodeJS.ProcessEnv[] {
 }
 
 test("seekrl launch on one machine and by hand on two makes one job", () => {
-  const calls = [...page.matchAll(/^npx seekrl (launch .*)$/gm)].map(([, call = ""]) => call.split(" "));
+  const calls = [...page.matchAll(/^npx seekrl (launch .* -- train --config .*)$/gm)].map(([, call = ""]) =>
+    call.split(" "),
+  );
   assert.equal(calls.length, 3);
   const [one = [], ...two] = calls.map((args) => launched({ args, variables: {} }));
   requireOneJob(one, { size: 8, localSize: 8, address: "127.0.0.1" });

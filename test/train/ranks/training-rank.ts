@@ -19,6 +19,7 @@ const {
   steps: numSteps,
   staleness,
   rolloutRanks,
+  failsAfter,
   fault,
   sharesModel,
   dtype,
@@ -27,6 +28,8 @@ const {
   readonly steps?: number;
   readonly staleness?: number;
   readonly rolloutRanks?: number;
+  /** The step after which rank 0 fails by itself. */
+  readonly failsAfter?: number;
   readonly fault?: PlantedFault;
   readonly sharesModel?: boolean;
   readonly dtype?: Model["dtype"];
@@ -57,7 +60,10 @@ async function digest(model: Model): Promise<number> {
 const adapterPart = "base_model.model.model.layers.1.mlp.up_proj.lora_B.weight";
 
 async function train(processGroup: ProcessGroup): Promise<void> {
-  const onStep = (metrics: object): void => void tell(metrics);
+  const onStep = (metrics: { readonly step: number }): void => {
+    tell(metrics);
+    if (metrics.step === failsAfter && RANK === "0") throw new Error("planted");
+  };
   if (what === "ppo" || what === "grpo") {
     const algorithm = algorithms[what];
     const steps = numSteps ?? 4;

@@ -57,6 +57,17 @@ test("a rank that generates is killed: the one that trains names it, and both go
   });
 });
 
+for (const options of [{ staleness: 1 }, { staleness: 1, rolloutRanks: 1 }, { rolloutRanks: 2 }]) {
+  test(`one rank alone fails between two steps, with ${JSON.stringify(options)}: all end, and say why`, async () => {
+    const args = ["grpo", "", JSON.stringify({ ...options, failsAfter: 2 })];
+    const ranks = await runRanks("../ranks/training-rank.js", import.meta.url, { size: 3, args });
+    for (const { code, lines } of ranks) {
+      assert.equal(code, 1);
+      assert.match((lines.at(-1) as { message: string }).message, /planted/);
+    }
+  });
+}
+
 test("who trains and who generates is not mixed up", async () => {
   const roles = (own: object): RankRoles => Object.assign(Object.create(RankRoles.prototype), own);
   const task = {
