@@ -1,25 +1,34 @@
-/** One rank of the test of weights that are broadcast: `node broadcast-rank.js model|adapter DTYPE`, with torchrun's variables. */
+/** One rank of the test of weights that are broadcast: `node broadcast-rank.js model|adapter|card DTYPE`, with torchrun's variables. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { native } from "../../../lib/base/addon/native.ts";
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
-import type { Model } from "../../../lib/model/model.ts";
+import { Model } from "../../../lib/model/model.ts";
 import { broadcastWeights } from "../../../lib/train/learner/broadcast-weights.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { shapes } from "../../card/models.ts";
 import { filled, tinyModel, tinySequence } from "../tiny.ts";
 
-const [what, dtype] = process.argv.slice(2) as ["model" | "adapter", Model["dtype"]];
+const [what, dtype] = process.argv.slice(2) as ["model" | "adapter" | "card", Model["dtype"]];
 const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
 const [rank, root] = [Number(RANK), 1];
+/** The emulated one. */
+async function cardModel(): Promise<Model> {
+  await native().setNumThreads(1);
+  const shape = shapes["biases and a tied head"]!;
+  return Model.create(shape, { device: "emulated", dtype, seed: rank });
+}
+
 await using processGroup = await ProcessGroup.open({
   ...{ rank, size: Number(WORLD_SIZE), port: Number(MASTER_PORT) },
 });
 // Other weights on each rank, but for the model under an adapter.
-await using model = await tinyModel(what === "model" ? rank : 7, dtype);
-const policy = what === "model" ? model : await Adapter.create(model, { rank: 2, seed: rank });
+await using model = await (what === "card" ? cardModel() : tinyModel(what === "model" ? rank : 7, dtype));
+const policy = what === "adapter" ? await Adapter.create(model, { rank: 2, seed: rank }) : model;
 await using engine = await Engine.open(model, { numBlocks: 20, blockTokens: 16 });
 const sequence = engine.open(Int32Array.of(1, 2, 3), policy instanceof Adapter ? { adapter: policy } : {});
 await sequence.generate({ maxTokens: 1, temperature: 0 });
@@ -34,7 +43,7 @@ if (rank === root) {
 await broadcastWeights(policy, processGroup, root);
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 await policy.save(folder);
-const file = what === "model" ? "model.safetensors" : "adapter_model.safetensors";
+const file = what === "adapter" ? "adapter_model.safetensors" : "model.safetensors";
 const weights = createHash("sha256")
   .update(await readFile(join(folder, file)))
   .digest("hex");
