@@ -7,7 +7,6 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 #include "base/idle_memory.h"
 #include "kernels/adamw.h"
 #include "train/largest_gradient.h"
+#include "train/zero/returned_memory.h"
 #include "train/zero/square_sums.h"
 
 namespace seekrl::train {
@@ -216,8 +216,7 @@ double AdamW::step(double learning_rate) {
   if (!trained_.empty()) ops::adamw(trained_, rates);
   if (layout_.num_ranks() > 1) zero_gradients();  // those of other ranks' pieces too
   weights_->end_update();
-  // What units were gathered and reduced in: the allocator would keep about as much as was shared out.
-  if (layout_.num_ranks() > 1) malloc_trim(0);
+  if (layout_.num_ranks() > 1) return_idle_memory();
   return norm;
 }
 

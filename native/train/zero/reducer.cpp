@@ -8,6 +8,8 @@
 
 #include <utility>
 
+#include "train/zero/returned_memory.h"
+
 namespace seekrl::train {
 
 Reducer::Reducer(std::shared_ptr<comm::ProcessGroup> group, at::ScalarType dtype)
@@ -15,12 +17,14 @@ Reducer::Reducer(std::shared_ptr<comm::ProcessGroup> group, at::ScalarType dtype
 
 at::Tensor Reducer::Part::wait() {
   at::NoGradGuard no_grad;
+  const ReturnedMemory returned;
   pending_.wait();
   if (received_.defined()) own_ = std::exchange(received_, at::Tensor()).sum(0, false, at::kFloat);
   return own_;
 }
 
 Reducer::Part Reducer::begin_part(const at::Tensor& all) const {
+  const ReturnedMemory returned;
   if (dtype_ != at::kFloat) return begin_rounded(all.to(dtype_));
   Part part;
   part.own_ = at::empty({all.numel() / group_->size()}, all.options());
@@ -38,6 +42,7 @@ Reducer::Part Reducer::begin_rounded(const at::Tensor& rounded) const {
 
 void Reducer::sum(const at::Tensor& all) const {
   if (dtype_ == at::kFloat) return group_->all_reduce(all, "all-reduce of gradients").wait();
+  const ReturnedMemory returned;
   const int64_t size = group_->size(), count = all.numel(), part = (count + size - 1) / size;
   at::Tensor rounded = at::zeros({size * part}, all.options().dtype(dtype_));
   rounded.narrow(0, 0, count).copy_(all);

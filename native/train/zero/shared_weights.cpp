@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "train/zero/returned_memory.h"
 #include "train/zero/weights.h"
 
 namespace seekrl::train {
@@ -104,6 +105,7 @@ void SharedWeights::release(const Unit& unit) {
 
 void SharedWeights::gather() {
   if (std::exchange(are_all_whole_, true)) return;
+  const ReturnedMemory returned;
   const std::vector<Unit>& units = layout_.units();
   for (size_t u = 0; u < units.size(); ++u) {
     expect(units[u]);

@@ -7,6 +7,8 @@
 
 #include <utility>
 
+#include "train/zero/returned_memory.h"
+
 namespace seekrl::train {
 
 WholeWeights::WholeWeights(const std::vector<model::Parameter>& parameters, const Layout& layout,
@@ -36,6 +38,7 @@ void WholeWeights::fill(const Unit& unit, const at::Tensor& all) const {
 void WholeWeights::end_update() {
   if (layout_.num_ranks() == 1) return;
   at::NoGradGuard no_grad;
+  const ReturnedMemory returned;
   comm::Pending pending;
   const Unit* before = nullptr;
   at::Tensor gathered;

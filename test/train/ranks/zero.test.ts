@@ -125,6 +125,17 @@ test("each rank keeps its share of the optimiser's state, and no more", async (c
   for (const size of sizes) assert.ok(size < (whole / 4) * 1.4, `${size} of ${whole}`);
 });
 
+test("at level 1 a process's memory grows by its share of the optimiser's state and a tenth of it all", async () => {
+  const ranks = await runRanks("./memory-rank.js", import.meta.url, { size: 2, args: ["1"] });
+  for (const { code, lines } of ranks) {
+    const [{ numParameters, taken }] = lines as [{ numParameters: number; taken: number }];
+    const [gradients, optimizer] = [4 * numParameters, 8 * numParameters];
+    const share = gradients + optimizer / 2;
+    assert.equal(code, 0);
+    assert.ok(taken > 0.95 * share && taken < share + optimizer / 10, `${taken / share} of ${share}`);
+  }
+});
+
 test("gradient shards that ranks cannot share are refused, and levels that are none", async () => {
   await using model = await tinyModel();
   await assert.rejects(Trainer.open(model, { gradientShards: 3 }), {
