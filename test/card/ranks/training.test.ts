@@ -7,7 +7,7 @@ import { digestsBelow } from "../../../lib/base/files/digests.ts";
 import { latestCheckpoint } from "../../../lib/train/run/checkpoint.ts";
 import { runRanks } from "../../comm/ranks.ts";
 import { projectRoot } from "../../project.ts";
-import { withFolder } from "../../train/run/kill.ts";
+import { withFolder, withoutClock } from "../../train/run/kill.ts";
 import { relativeDifference } from "../models.ts";
 
 const emulation = join(projectRoot, "build", "cmake", "Release", "libseekrl_emulated.so");
@@ -63,6 +63,23 @@ test("at every level two cards have the losses and weights of one, and of two CP
     // A card's activations have 8 bits between products, the CPU's 24.
     assertNear(first!, cpu!, 0.02);
   }
+});
+
+test("two cards draw the tokens of one, whoever draws them, and learn the same of them", {
+  skip,
+}, async () => {
+  const once = { isImproved: true, steps: 1 };
+  const [[alone], [first, second]] = [
+    await train(1, "emulated", once),
+    await train(2, "emulated", { ...once, zero: 3 }),
+  ];
+  assert.deepEqual(withoutClock(second![0]!), withoutClock(first![0]!));
+  for (const name of ["reward/mean", "tokens"] as const)
+    assert.equal(Reflect.get(first![0]!, name), Reflect.get(alone![0]!, name), name);
+  // Scores of another micro-batch may be rounded another way, in 8 bits; losses of either sign nearly cancel out.
+  const [own, expected] = [first![0]!, alone![0]!];
+  assert.ok(Math.abs(own.loss - expected.loss) < 1e-3, `${own.loss}, ${expected.loss}`);
+  assertNear([{ ...own, loss: 1 }], [{ ...expected, loss: 1 }], 0.02);
 });
 
 test("with gradient shards two cards have the bits of one", { skip }, async () => {
