@@ -35,6 +35,16 @@ bool Follower::run_on_learner(const Decoder& decoder, const Command& command) {
     case Task::kZeroGradients:
       with_learner(number, [](auto& learner) { learner.optimizer().zero_gradients(); });
       return true;
+    case Task::kEndLearner:
+      trainers_.erase(number);
+      critics_.erase(number);
+      return true;
+    default: return run_on_state(task, number, from);
+  }
+}
+
+bool Follower::run_on_state(Task task, int64_t number, CommandReader& from) {
+  switch (task) {
     case Task::kGradient:
       with_learner(number, [&](auto& learner) { learner.optimizer().gradient(from.text()); });
       return true;
@@ -48,10 +58,6 @@ bool Follower::run_on_learner(const Decoder& decoder, const Command& command) {
       with_learner(number, [&](auto& learner) { learner.read_state(stored, from.number()); });
       return true;
     }
-    case Task::kEndLearner:
-      trainers_.erase(number);
-      critics_.erase(number);
-      return true;
     default: return false;
   }
 }

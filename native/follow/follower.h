@@ -42,6 +42,8 @@ class Follower {
   bool run_on_engine(const Decoder& decoder, const model::Command& command);
   bool run_on_learner(const Decoder& decoder, const model::Command& command);
 
+  bool run_on_state(model::Task task, int64_t learner, model::CommandReader& from);
+
   void step(const model::Command& command);
   void open_learner(const Decoder& decoder, model::CommandReader& from, bool is_critic);
   void accumulate(int64_t learner, model::CommandReader& from);

@@ -16,6 +16,7 @@
 #include "base/mapped_file.h"
 #include "base/new_file.h"
 #include "model/gguf/stored_rows.h"
+#include "model/parallel/all_check.h"
 #include "model/stored/finite.h"
 #include "model/stored/stored_numbers.h"
 #include "model/stored/stored_slice.h"
@@ -69,17 +70,22 @@ void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
 
 // Tensors that are fresh are nobody's yet: they are left half filled when one is refused, others as they were.
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored,
-          bool is_fresh) {
+          bool is_fresh, const TensorParallel& parallel) {
   at::NoGradGuard no_grad;
-  const TensorsByName found = by_name(stored);
-  check_names(tensors, found, is_ignored);
+  TensorsByName found;
   FilesByPath files;
-  for (const Parameter& parameter : tensors) {
-    const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
-    const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
-    check_place(tensor, file, parameter.value);
-    if (!is_fresh) check_numbers(tensor, file, parameter.value);
-  }
+  const auto check = [&] {
+    found = by_name(stored);
+    check_names(tensors, found, is_ignored);
+    for (const Parameter& parameter : tensors) {
+      const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
+      const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
+      check_place(tensor, file, parameter.value);
+      if (!is_fresh) check_numbers(tensor, file, parameter.value);
+    }
+  };
+  // Ranks load in their own time.
+  is_fresh ? check() : all_check(parallel, check);
   for (const Parameter& parameter : tensors) {
     const StoredTensor& tensor = *found.at(parameter.name);
     copy_numbers(tensor, files.at(tensor.path), parameter.value);
@@ -148,8 +154,8 @@ void read_into(Decoder& decoder, const std::vector<StoredTensor>& whole, bool is
   const auto is_left_out = [&](const std::string& name) {
     return is_ignored(name, decoder.config()) || is_quantised(name);
   };
-  if (!is_fresh) check_quantised(plain);
-  fill(tensors, stored, is_left_out, is_fresh);
+  if (!is_fresh) all_check(decoder.parallel(), [&] { check_quantised(plain); });
+  fill(tensors, stored, is_left_out, is_fresh, decoder.parallel());
   for (auto& [weight, from] : plain) quantise_stored(weight, *from);
   check_tied_head(decoder, stored);
   decoder.weights_changed();
@@ -198,8 +204,9 @@ void read_weights(Decoder& decoder, const std::vector<StoredTensor>& stored) {
                               [&] { read_into(decoder, stored, false); });
 }
 
-void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, bool is_fresh) {
-  fill(tensors, stored, [](const std::string&) { return false; }, is_fresh);
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, bool is_fresh,
+                  const TensorParallel& parallel) {
+  fill(tensors, stored, [](const std::string&) { return false; }, is_fresh, parallel);
 }
 
 at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {

@@ -49,8 +49,9 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
 
 // The same for any named tensors, such as an optimiser's moments: all must be there, and nothing else may be; read
 // ones must be finite. Tensors that are not fresh stay as they are when one is refused.
-void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored,
-                  bool is_fresh = false);
+// With ranks that each have slices no rank's change where one refuses.
+void read_tensors(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, bool is_fresh = false,
+                  const TensorParallel& parallel = {});
 // `whole_of`: what is written of the i-th, where ranks hold slices of them.
 using WholeOf = std::function<at::Tensor(size_t)>;
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,

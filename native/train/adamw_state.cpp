@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "model/parallel/all_check.h"
 #include "model/stored/stored_numbers.h"
 #include "model/stored/stored_slice.h"
 #include "train/adamw.h"
@@ -106,9 +107,12 @@ void AdamW::read_state(const std::vector<model::Parameter>& others, const std::v
                        int64_t num_steps) {
   Tensors wanted = state();
   wanted.insert(wanted.end(), others.begin(), others.end());
-  const StoredParts parts = find_parts(wanted, own_slices(stored), known_names(others));
-  check_ranges(parts);
-  model::read_tensors(parts.tensors, parts.stored);
+  StoredParts parts;
+  model::all_check(parallel_, [&] {
+    parts = find_parts(wanted, own_slices(stored), known_names(others));
+    check_ranges(parts);
+  });
+  model::read_tensors(parts.tensors, parts.stored, false, parallel_);
   num_steps_ = num_steps;
 }
 

@@ -23,7 +23,7 @@ std::shared_ptr<Adapter> told(std::shared_ptr<Adapter> adapter, const Command& c
 
 void read_own(Adapter& adapter, std::vector<StoredTensor> stored) {
   for (StoredTensor& tensor : stored) tensor = stored_slice(tensor, adapter.slice_of(tensor.name));
-  read_tensors(adapter.parameters(), stored);
+  read_tensors(adapter.parameters(), stored, false, adapter.parallel());
   adapter.changed();
 }
 

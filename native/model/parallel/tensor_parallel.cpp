@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "model/parallel/all_check.h"
 #include "ops/head/row_parts.h"
 #include "ops/kernel_path.h"
 
@@ -234,6 +235,7 @@ Told TensorParallel::next_command() const {
 }
 
 bool TensorParallel::is_alike(const std::exception& error) {
+  if (dynamic_cast<const AlikeError*>(&error) != nullptr) return true;
   const auto* const own = dynamic_cast<const Error*>(&error);
   if (own == nullptr) return false;
   switch (own->code()) {

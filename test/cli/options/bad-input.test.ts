@@ -59,7 +59,8 @@ test("a broken model folder is refused by the name of the file that is wrong", a
     generate(cut),
     /^ERR_FORMAT: .*model\.safetensors: header: \d+ bytes do not fit the file's 2000$/m,
   );
-  const holdsNone = /^ERR_IO: --model: .*bare holds no config\.json\. Remedy: a model folder or GGUF file/m;
+  const holdsNone =
+    /^ERR_IO: --model: .*bare holds no config\.json\. Remedy: a model folder, a GGUF file or /m;
   await assertRefused(generate(bare), holdsNone);
   await assertRefused(generate(end), /generation_config\.json: eos_token_id: expected .*, received string/m);
   await assertRefused(generate(tokenizer), /^ERR_IO: .*tokenizer\.json: cannot be read: EISDIR/m);

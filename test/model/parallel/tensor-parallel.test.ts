@@ -1,6 +1,6 @@
 /** A decoder that is shared out over real processes answers as the one of a single process does. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -93,6 +93,19 @@ test("what rank 0 saves is what was loaded, bit for bit", async () => {
     assert.deepEqual(await saved.parameter(name), await model.parameter(name), name);
 });
 
+const adapterFile = "adapter_model.safetensors";
+
+/** Copies an adapter; the last number of one tensor is none then. */
+async function damage(from: string, to: string, name: string): Promise<void> {
+  await cp(from, to, { recursive: true });
+  const bytes = await readFile(join(to, adapterFile));
+  const size = Number(bytes.readBigUInt64LE());
+  const header = JSON.parse(bytes.subarray(8, 8 + size).toString());
+  const { data_offsets: ends } = header[name] as { data_offsets: [number, number] };
+  bytes.writeFloatLE(Number.NaN, 8 + size + ends[1] - 4);
+  await writeFile(join(to, adapterFile), bytes);
+}
+
 test("sequences of several adapters on two ranks are those of one process, and adapters are saved and merged", async () => {
   const adapters = [folderOf("first"), folderOf("second")];
   await using model = await Model.load(folderOf("llama"));
@@ -104,14 +117,17 @@ test("sequences of several adapters on two ranks are those of one process, and a
     await trainer.step({ learningRate: 0.1 });
     await adapter.save(to);
   }
-  const to = folderOf("again");
-  const [told] = await ranksOf(2, [{ what: "adapted", folder: folderOf("llama"), adapters, to }]);
+  const [to, damaged] = [folderOf("again"), folderOf("damaged")];
+  await damage(adapters[0]!, damaged, "base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight");
+  const [told] = await ranksOf(2, [{ what: "adapted", folder: folderOf("llama"), adapters, damaged, to }]);
   near(told![0] as Answers, await adaptedAnswersOf(model, adapters), 3e-6);
-  const file = "adapter_model.safetensors";
-  assert.deepEqual(await readFile(join(to, file)), await readFile(join(adapters[0]!, file)));
+  const { code, message } = told![1] as { code: string; message: string };
+  assert.equal(code, "ERR_RANGE");
+  assert.match(message, /^rank 1: .*lora_B.weight: expected finite numbers/);
+  assert.deepEqual(await readFile(join(to, adapterFile)), await readFile(join(adapters[0]!, adapterFile)));
   await using adapter = await Adapter.load(model, to);
   const adapted = (await adapter.scoreLogprobs(Int32Array.of(5, 6, 7))).slice(1).map(Number);
-  for (const [i, value] of (told![1] as number[]).entries()) assert.ok(Math.abs(value - adapted[i]!) < 1e-4);
+  for (const [i, value] of (told![2] as number[]).entries()) assert.ok(Math.abs(value - adapted[i]!) < 1e-4);
 });
 
 test("what a rank that follows may not do, and what is not split, is refused by name", async () => {

@@ -16,6 +16,8 @@ export type Wanted =
       readonly what: "adapted";
       readonly folder: string;
       readonly adapters: readonly string[];
+      /** An adapter with a number of the last rank's slice that is none. */
+      readonly damaged: string;
       readonly to: string;
     }
   | { readonly what: "death"; readonly folder: string };
@@ -50,6 +52,7 @@ async function lead(model: Model, wanted: Wanted): Promise<void> {
   if (wanted.what === "adapted") {
     tell(await adaptedAnswersOf(model, wanted.adapters));
     await using adapter = await Adapter.load(model, wanted.adapters[0]!);
+    tell(await refusal(adapter.read(wanted.damaged)));
     await adapter.save(wanted.to);
     await adapter.merge();
     tell((await model.scoreLogprobs(Int32Array.of(5, 6, 7))).slice(1));
