@@ -121,6 +121,7 @@ export type { Collapse, CollapseOptions, WatchedMetric } from "./train/collapse.
 export { Critic } from "./train/learner/critic.ts";
 export type { AdamWOptions, Learner, LearnerOptions } from "./train/learner/learner.ts";
 export { type LossOptions, Trainer } from "./train/learner/trainer.ts";
+export type { ZeroLevel } from "./train/memory/plan.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";
 export { rl } from "./train/rl.ts";
 export type { Learners, RlBatch, RlMetrics, RlOptions, SampleRollouts, Task } from "./train/rl-options.ts";

@@ -26,6 +26,8 @@ export interface Command {
   readonly places?: readonly string[];
   /** It runs until it is aborted, which is then no failure. */
   readonly isService?: boolean;
+  /** Its processes know each other: `seekrl launch` runs several of it, and of others one. @default false */
+  readonly knowsRanks?: boolean;
   /** Where it goes on when it is called again after Ctrl-C: completes "the same command goes on". */
   readonly goesOn?: string;
   run(options: unknown, io: CommandIo): Promise<void>;
@@ -40,6 +42,7 @@ interface CommandParts<Options extends z.ZodObject> {
   readonly options: Options;
   readonly places?: readonly (keyof z.output<Options> & string)[];
   readonly isService?: boolean;
+  readonly knowsRanks?: boolean;
   readonly goesOn?: string;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
 }

@@ -17,7 +17,7 @@ import { evalCommand } from "./commands/evaluate/eval.ts";
 import { evalCompareCommand } from "./commands/evaluate/eval-compare.ts";
 import { rewardServeCommand } from "./commands/evaluate/reward-serve.ts";
 import { scoreAnswersCommand } from "./commands/evaluate/score-answers.ts";
-import { launchCommand } from "./commands/launch/launch.ts";
+import { launchOf } from "./commands/launch/launch.ts";
 import { askCommand } from "./commands/model/ask.ts";
 import { chatCommand } from "./commands/model/chat.ts";
 import { generateCommand } from "./commands/model/generate.ts";
@@ -75,7 +75,7 @@ export const commands: readonly Command[] = [
   dataSelectCommand,
   trainCommand,
   planCommand,
-  launchCommand,
+  launchOf(() => commands),
   askCommand,
   chatCommand,
   evalCommand,

@@ -84,7 +84,8 @@ function fieldOf(key: string, property: JsonType): Field {
 
 function scalarOf(kinds: readonly JsonType[]): "boolean" | "number" | "string" {
   const [first] = kinds;
-  if (kinds.length !== 1 || first?.enum !== undefined) return "string";
+  const isWords = first?.enum !== undefined && first.type !== "number";
+  if (kinds.length !== 1 || isWords) return "string";
   if (first?.type === "integer") return "number";
   return first?.type === "boolean" || first?.type === "number" ? first.type : "string";
 }

@@ -1,6 +1,8 @@
 /** A command that several processes run together: where this one stands, and what it prints. */
 
+import type { ErrorCode } from "../../lib/base/errors.ts";
 import { placeOf } from "../../lib/comm/launch-variables.ts";
+import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
 import type { ProcessGroup } from "../../lib/comm/process-group.ts";
 import { type CommandIo, UsageError } from "./command.ts";
 
@@ -60,14 +62,19 @@ export async function inJob(
  * @param io - the command's
  * @param tensorParallel - how many ranks share it: 1, or all that there are
  * @param work - gets those ranks
- * @throws as {@link inJob}
+ * @throws as {@link inJob}; UsageError where a launch's processes do not share it
  */
 export async function onSharedModel(
   io: CommandIo,
   tensorParallel: number,
   work: (tensorParallel: ProcessGroup | undefined) => Promise<void>,
 ): Promise<void> {
-  if (tensorParallel === 1) return work(undefined);
+  if (tensorParallel === 1) {
+    // Each process of a launch would do all of it. Other launchers' variables stand in shells of theirs, too.
+    const numRanks = (torchrun.isLauncherOf(process.env) && torchrun.placeOf(process.env)?.size) || 1;
+    if (numRanks > 1) throw copiesError(numRanks);
+    return work(undefined);
+  }
   await inJob(io, (job) => work(job.tensorParallel), tensorParallel);
 }
 
@@ -76,6 +83,17 @@ function otherSize(asked: number, numRanks: number): UsageError {
   return new UsageError(
     `--tensor-parallel: expected 1 or the number of processes, ${numRanks}, got ${asked}. ${remedy}`,
   );
+}
+
+function copiesError(numRanks: number): UsageError {
+  return new UsageError(
+    `--tensor-parallel: expected ${numRanks}, the number of processes, got 1: each would do all of the work. Remedy: give it, or call the command without seekrl launch`,
+  );
+}
+
+/** Tells `seekrl launch`, where it started this process, what ended it: from that follows whether another start may end well. */
+export function tellLaunch(code: ErrorCode | undefined): void {
+  if (process.connected) process.send?.({ code }, () => {});
 }
 
 /** The first rank works, the others do their part of what it does with its models. */

@@ -10,6 +10,7 @@ import { withModelFolders } from "./fetch/model-folders.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
+import { tellLaunch } from "./job.ts";
 import { readOptions } from "./options.ts";
 import { withOption } from "./report/missing-path.ts";
 
@@ -156,6 +157,8 @@ function ioOf(json: boolean, signal: AbortSignal): CommandIo {
 class Interrupted extends Error {}
 
 function report(error: unknown): ExitCode {
+  const code = error instanceof Interrupted ? "ERR_ABORTED" : codeOf(error);
+  tellLaunch(code);
   if (error instanceof Interrupted) return 1;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof UsageError) {
@@ -163,7 +166,6 @@ function report(error: unknown): ExitCode {
     return 2;
   }
   const { message, stack } = error as Error;
-  const code = codeOf(error);
   process.stderr.write(`${code === undefined ? stack : `${code}: ${message}`}\n`);
   return 1;
 }

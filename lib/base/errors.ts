@@ -74,7 +74,12 @@ export function throwIfAborted(signal: AbortSignal | undefined, what: string): v
  * @returns undefined for anything else
  */
 export function codeOf(error: unknown): ErrorCode | undefined {
-  const code = error instanceof Error ? (error as { readonly code?: unknown }).code : undefined;
+  return error instanceof Error ? errorCodeIn(error) : undefined;
+}
+
+/** The code of an error that another process told of; undefined for one that is none of SeekRL's. */
+export function errorCodeIn(told: unknown): ErrorCode | undefined {
+  const { code } = Object(told) as { readonly code?: unknown };
   return errorCodes.find((each) => each === code);
 }
 

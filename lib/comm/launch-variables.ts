@@ -2,25 +2,26 @@
 import { kubernetes } from "./launchers/kubernetes.ts";
 import { openMpi } from "./launchers/open-mpi.ts";
 import type { Environment, Launcher, Place } from "./launchers/place.ts";
+import { pmi } from "./launchers/pmi.ts";
 import { skypilot } from "./launchers/skypilot.ts";
 import { slurm } from "./launchers/slurm.ts";
 import { torchrun } from "./launchers/torchrun.ts";
 import { variableOf } from "./launchers/variables.ts";
 
 /**
- * The innermost one that started this process is right: torchrun and `seekrl launch` run inside of all others, and mpirun
- * starts its daemons by srun, whose variables then count nodes.
+ * The innermost one that started this process is right: torchrun and `seekrl launch` run inside of all others, and mpirun and
+ * mpiexec start their daemons by srun, whose variables then count nodes.
  */
-const launchers: readonly Launcher[] = [torchrun, openMpi, slurm, kubernetes, skypilot];
+const launchers: readonly Launcher[] = [torchrun, openMpi, pmi, slurm, kubernetes, skypilot];
 
 /**
  * Reads the place of this process from its environment. Of several launchers' variables those of torchrun count before Open
- * MPI's, Slurm's, Kubernetes' and SkyPilot's.
+ * MPI's, MPICH's, Slurm's, Kubernetes' and SkyPilot's.
  *
  * @param environment - variables by name; an empty one counts as not set. Default `process.env`
  * @returns undefined for one process alone
  * @throws ERR_ARGUMENT naming a variable that is missing, no number, or contradicts another, with what was expected and a
- *   remedy
+ *   remedy; for several processes of MPICH or Intel MPI, which do not say where they meet
  * @example
  * const place = placeOf({
  *   ...{ RANK: "3", WORLD_SIZE: "4", LOCAL_RANK: "1", LOCAL_WORLD_SIZE: "2" },

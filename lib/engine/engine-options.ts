@@ -6,6 +6,9 @@ import type { Adapter } from "../model/adapter.ts";
 import type { Model } from "../model/model.ts";
 import type { TokenTable } from "./vocabulary.ts";
 
+/** Sequences of one engine step unless an engine is told otherwise. */
+export const usualBatchSequences = 256;
+
 /** Sizes of an engine. */
 export interface EngineOptions {
   /** For stop strings, constraints and the default stop ids. @default none: stop strings and constraints are refused */
@@ -82,7 +85,8 @@ export const openKinds: OptionKinds<OpenOptions> = {
 
 /** The sizes of an engine on a model, with those that are not given. @throws ERR_RANGE */
 export function sizesOf(model: Model, options: EngineOptions): NativeEngineSizes {
-  const { maxBatchTokens = 2048, maxBatchSequences = 256, blockTokens = 64, promptLookup = true } = options;
+  const { maxBatchTokens = 2048, maxBatchSequences = usualBatchSequences } = options;
+  const { blockTokens = 64, promptLookup = true } = options;
   const { numBlocks, cacheBytes } = options;
   for (const [name, value] of Object.entries({ maxBatchTokens, maxBatchSequences, numBlocks, blockTokens })) {
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {

@@ -53,8 +53,10 @@ const isTemporary = (name: string): boolean =>
 /**
  * A folder of other things is not for an index. One without a manifest may hold what a killed first build has left; what
  * stands beside a manifest is left alone.
+ *
+ * @throws ERR_ARGUMENT
  */
-async function checkOwn(folder: string): Promise<void> {
+export async function checkOwn(folder: string): Promise<void> {
   const names = await namesIn(folder);
   if (names.includes(manifestFile)) return;
   const ours = [lockFile, knownFilesFile, ...(names.includes(lockFile) ? [segmentsFolder] : [])];

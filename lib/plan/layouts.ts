@@ -1,7 +1,7 @@
 /** Ways to lay a training out over devices, and what each takes in time and memory. */
-import { numParameters, stateBytes, weightBytes } from "../train/memory/plan.ts";
+import { numParameters, stateBytes, weightBytes, type ZeroLevel, zeroLevels } from "../train/memory/plan.ts";
 import type { Cluster } from "./machine.ts";
-import { type DeviceMemory, deviceMemory, type TrainedModel, type ZeroLevel } from "./memory.ts";
+import { type DeviceMemory, deviceMemory, type TrainedModel } from "./memory.ts";
 import { computedParts, type Parts } from "./parts.ts";
 import { type Layout, type StepSeconds, type StepSizes, stepSeconds } from "./step.ts";
 import { adapterWeights, splitConfig } from "./work.ts";
@@ -38,7 +38,6 @@ export interface LayoutChoice {
 }
 
 const tensors = [1, 2, 4, 8] as const;
-const zeros = [0, 1, 2, 3] as const;
 
 /**
  * Every layout that the model and the machines allow.
@@ -57,12 +56,13 @@ export function layoutsOf(
   const apart = isApart ? [0, 1 / 4, 1 / 2, 3 / 4].map((share) => share * devices) : [0];
   const layouts: Layout[] = [];
   for (const tensor of choice.tensor === undefined ? tensors : [choice.tensor]) {
-    const isPossible = tensor <= perMachine && devices % tensor === 0 && splitConfig(model.config, tensor);
-    if (!isPossible) continue;
+    // A group stands in one machine, also where machines are full.
+    const isEven = devices % tensor === 0 && Math.min(devices, perMachine) % tensor === 0;
+    if (!isEven || splitConfig(model.config, tensor) === undefined) continue;
     for (const rolloutDevices of choice.rolloutDevices === undefined ? apart : [choice.rolloutDevices]) {
       const ranks = (devices - rolloutDevices) / tensor;
       if (ranks < 1 || !Number.isInteger(ranks) || !Number.isInteger(rolloutDevices / tensor)) continue;
-      for (const zero of choice.zero === undefined ? zeros : [choice.zero])
+      for (const zero of choice.zero === undefined ? zeroLevels : [choice.zero])
         if (zero === 0 || ranks > 1) layouts.push({ zero, tensor, rolloutDevices });
     }
   }

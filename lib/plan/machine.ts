@@ -21,6 +21,7 @@ export interface Device {
 /** Devices of one kind in machines of one size. */
 export interface Cluster {
   readonly devices: number;
+  /** Devices that a machine has room for; fewer than these stand in one. */
   readonly perMachine: number;
   readonly device: Device;
   /** Between machines, as each device has it. */

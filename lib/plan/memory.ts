@@ -2,11 +2,8 @@
 import type { DecoderConfig } from "../model/config/config.ts";
 import type { QuantisedWeights } from "../model/weights-form.ts";
 import { activationBytes } from "../train/memory/activations.ts";
-import { type MemoryPlan, type TrainingSizes, trainingMemory } from "../train/memory/plan.ts";
+import { type MemoryPlan, type TrainingSizes, trainingMemory, type ZeroLevel } from "../train/memory/plan.ts";
 import { adapterWeights, cacheBytesPerToken } from "./work.ts";
-
-/** What ranks share out (ZeRO, Rajbhandari et al., arXiv 1910.02054): nothing, optimiser, gradients too, weights too. */
-export type ZeroLevel = 0 | 1 | 2 | 3;
 
 /** What is trained, and how. */
 export interface TrainedModel {

@@ -1,5 +1,6 @@
 /** The rollouts of a step, played through with drawn lengths: who generates, who waits for a search, until all are done. */
 import { Dice } from "../base/random.ts";
+import { usualBatchSequences } from "../engine/engine-options.ts";
 import type { Parts } from "./parts.ts";
 import type { Workload } from "./workload.ts";
 
@@ -21,9 +22,6 @@ export interface RolloutSeconds {
   /** In which the device worked. */
   readonly busy: number;
 }
-
-/** Sequences of one engine step unless an engine is told otherwise. */
-const maxBatchSequences = 256;
 
 interface Sequence {
   /** Tokens that it still writes in this turn. */
@@ -128,7 +126,7 @@ class Engine {
 
   /** More sequences than a batch holds take turns. */
   #stepSeconds(sequences: number, context: number): number {
-    const batches = Math.ceil(sequences / maxBatchSequences);
+    const batches = Math.ceil(sequences / usualBatchSequences);
     return batches * this.#parts.decodeSeconds({ sequences: sequences / batches, context });
   }
 

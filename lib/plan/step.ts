@@ -1,9 +1,10 @@
 /** The time of one training step on many devices, part by part, for one way to lay a training out over them. */
 import type { DecoderConfig } from "../model/config/config.ts";
 import { begunAtOnce } from "../rollout/ranked-questions.ts";
+import { piecesOfShare } from "../train/batch/families.ts";
+import type { ZeroLevel } from "../train/memory/plan.ts";
 import { allReduceSeconds, broadcastSeconds, type Group, gatherSeconds, groupOf } from "./collectives.ts";
 import type { Cluster } from "./machine.ts";
-import type { ZeroLevel } from "./memory.ts";
 import type { Parts } from "./parts.ts";
 import { type RolloutSeconds, rolloutSeconds } from "./rollouts.ts";
 import { textSums, type Workload } from "./workload.ts";
@@ -140,8 +141,8 @@ function trainedTokens(workload: Workload, ranks: number, parts: number) {
   const drawn = questions * (1 - (1 - 1 / parts) ** samples);
   const alike = sequences / drawn;
   const most = Math.ceil(sequences / ranks);
-  // A rank's share is made of at least four pieces (lib/train/batch/families.ts).
-  const together = ranks === 1 ? alike : Math.min(alike, Math.max(1, Math.floor(sequences / ranks / 4)));
+  const ofPiece = Math.max(1, Math.floor(sequences / ranks / piecesOfShare));
+  const together = ranks === 1 ? alike : Math.min(alike, ofPiece);
   return { tokens: most * own + (most / together) * promptTokens, rows: most * rows, context: length / 2 };
 }
 

@@ -11,19 +11,23 @@ export interface TokenWork {
 }
 
 /**
- * The part of a decoder that one of `ways` devices has under tensor parallelism: its heads, its share of the feed-forward
- * block and of the vocabulary; norms stay whole (Shoeybi et al., Megatron-LM, arXiv 1909.08053).
+ * The largest part of a decoder that one of `ways` devices has under tensor parallelism: its heads, its share of the
+ * feed-forward block and of the vocabulary; norms stay whole (Shoeybi et al., Megatron-LM, arXiv 1909.08053). The rule is that
+ * of `TensorParallel` (native/model/parallel): of a vocabulary that does not come out even the last device has less.
  *
  * @param config - the whole
  * @param ways - devices that share each product
- * @returns the part; undefined where heads or widths cannot be shared so
+ * @returns the part; undefined where they are no power of two, or do not divide heads, key heads or feed-forward channels
  */
 export function splitConfig(config: DecoderConfig, ways: number): DecoderConfig | undefined {
   const { numHeads, numKvHeads, intermediateSize, vocabSize } = config;
-  const sizes = { numHeads, numKvHeads, intermediateSize, vocabSize };
-  if (Object.values(sizes).some((size) => size % ways !== 0)) return undefined;
-  const parts = Object.entries(sizes).map(([name, size]) => [name, size / ways]);
-  return { ...config, ...(Object.fromEntries(parts) as typeof sizes) };
+  const isShared = [numHeads, numKvHeads, intermediateSize].every((size) => size % ways === 0);
+  if (!isShared || !Number.isInteger(Math.log2(ways))) return undefined;
+  return {
+    ...config,
+    ...{ numHeads: numHeads / ways, numKvHeads: numKvHeads / ways },
+    ...{ intermediateSize: intermediateSize / ways, vocabSize: Math.ceil(vocabSize / ways) },
+  };
 }
 
 function attentionWidths({ numHeads, numKvHeads, headDim }: DecoderConfig): [number, number] {

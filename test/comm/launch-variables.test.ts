@@ -1,5 +1,6 @@
 /** Where a process stands, from the variables of real launchers, and what is refused. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { placeOf } from "../../lib/comm/launch-variables.ts";
 import { slurmCounts, slurmHosts } from "../../lib/comm/launchers/slurm-hosts.ts";
@@ -34,6 +35,11 @@ const mpirun = {
   ...{ OMPI_COMM_WORLD_SIZE: "6", OMPI_COMM_WORLD_RANK: "4", OMPI_COMM_WORLD_LOCAL_SIZE: "3" },
   ...{ OMPI_COMM_WORLD_LOCAL_RANK: "1", OMPI_COMM_WORLD_NODE_RANK: "1", OMPI_UNIVERSE_SIZE: "8" },
   ...{ MASTER_ADDR: "10.0.0.4", MASTER_PORT: "29500" },
+};
+
+/** A process of `mpiexec -n 4` of MPICH (Hydra). */
+const mpiexec = {
+  ...{ PMI_RANK: "1", PMI_SIZE: "4", PMI_FD: "9", MPI_LOCALRANKID: "1", MPI_LOCALNRANKS: "2" },
 };
 
 const pod = {
@@ -120,6 +126,35 @@ test("mpirun's variables give the place, with an address that it was told to pas
     { ...mpirun, MASTER_ADDR: undefined },
     /^MASTER_ADDR: expected .*, got nothing; .*mpirun -x MASTER_ADDR/,
   );
+});
+
+test("several processes of MPICH or Intel MPI are refused, and the remedy gives each its place", () => {
+  refused(mpiexec, /^PMI_SIZE: expected 1, .* got "4"; .*Open MPI's mpirun, /);
+  // Hydra starts its daemons by srun, one a node.
+  refused({ ...srun, ...mpiexec, SLURM_PROCID: "0" }, /^PMI_SIZE: /);
+  assert.equal(placeOf({ PMI_RANK: "0", PMI_SIZE: "1" }), undefined);
+  // srun's own processes have them too.
+  assert.equal(placeOf({ ...srun, PMI_RANK: "6", PMI_SIZE: "7" })?.rank, 6);
+  assert.deepEqual(
+    [placeOf({ ...mpiexec, ...mpirun })?.size, placeOf({ ...mpiexec, ...torchrun })?.size],
+    [6, 8],
+  );
+  let remedy = "";
+  try {
+    placeOf(mpiexec);
+  } catch (error) {
+    [, remedy = ""] = /sh -c '(.*) exec <command>'$/.exec((error as Error).message) ?? [];
+  }
+  const line = `${remedy.replace("<host of rank 0>", "node01")} exec env`;
+  const { stdout } = spawnSync("/bin/sh", ["-c", line], { env: { ...mpiexec, PATH: process.env.PATH } });
+  const variables = Object.fromEntries(
+    stdout
+      .toString()
+      .split("\n")
+      .map((each) => each.split("=")),
+  );
+  const { rank, size, localRank, localSize, address } = placeOf(variables) ?? {};
+  assert.deepEqual([rank, size, localRank, localSize, address], [1, 4, 1, 2, "node01"]);
 });
 
 test("a pod of an Indexed Job is the rank of its index", () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
-import { launchCommand } from "../../apps/cli/commands/launch/launch.ts";
+import { launchOf } from "../../apps/cli/commands/launch/launch.ts";
 import { rankEnvironment } from "../../apps/cli/commands/launch/rank-environment.ts";
 import { projectRoot } from "../project.ts";
 import { type Call, dryRun, requireOneJob } from "./dry-run.ts";
@@ -50,7 +50,7 @@ function launched({ args, variables }: Pick<Call, "args" | "variables">): NodeJS
     const key = given[i]?.slice(2).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase()) ?? "";
     flags[key] = /^\d+$/.test(given[i + 1] ?? "") ? Number(given[i + 1]) : given[i + 1];
   }
-  const options = launchCommand.options.parse(flags) as Record<string, number & string>;
+  const options = launchOf(() => []).options.parse(flags) as Record<string, number & string>;
   const { processes = 0, machines = 1, machine = 0, address = "127.0.0.1", port = 29_500 } = options;
   const layout = { processes, machines, machine, address, port, restarts: 0 };
   return Array.from({ length: processes }, (_, i) => rankEnvironment(layout, i, variables));

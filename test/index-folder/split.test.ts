@@ -1,6 +1,6 @@
 /** An index is split into parts that are together what it was. */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -62,7 +62,46 @@ test("more parts than passages and a folder with an index are refused", async ()
   await splitIndex(index, out, { shards: 3 });
   await assert.rejects(splitIndex(index, out, { shards: 3 }), {
     code: "ERR_ARGUMENT",
-    message: /small-parts\/1: expected no index yet/,
+    message:
+      /small-parts\/1: expected no index yet, found one; remove it, or name another folder for the parts$/,
   });
   await assert.rejects(splitIndex(join(root, "none"), out, { shards: 1 }), { code: "ERR_IO" });
+});
+
+test("a split that cannot be whole leaves nothing, and can be made again", async () => {
+  const index = join(root, "torn");
+  await buildIndex({ corpus: passages.slice(0, 30), out: index });
+  const out = join(root, "torn-parts");
+  await mkdir(join(out, "2"), { recursive: true });
+  await writeFile(join(out, "2", "notes.txt"), "");
+  await assert.rejects(splitIndex(index, out, { shards: 3 }), {
+    code: "ERR_ARGUMENT",
+    message: /torn-parts\/2: expected a new or empty folder/,
+  });
+  assert.deepEqual(await readdir(out), ["2"]);
+  await rm(join(out, "2"), { recursive: true });
+  // A folder cannot stand where a file does, which only writing finds out.
+  await writeFile(join(out, "3"), "");
+  await assert.rejects(splitIndex(index, out, { shards: 3 }), { code: "ERR_IO" });
+  assert.deepEqual(await readdir(out), ["3"]);
+  await rm(join(out, "3"));
+  const stop = new AbortController();
+  const aborted = splitIndex(index, out, { shards: 3, signal: stop.signal, onProgress: () => stop.abort() });
+  await assert.rejects(aborted, { code: "ERR_ABORTED" });
+  assert.deepEqual(await readdir(out), []);
+  assert.equal((await splitIndex(index, out, { shards: 3 })).length, 3);
+});
+
+test("parts in the folder of the index, or around it, are refused", async () => {
+  const index = join(root, "around", "index");
+  await buildIndex({ corpus: passages.slice(0, 4), out: index });
+  await symlink(index, join(root, "link"));
+  const before = await readdir(index);
+  for (const out of [index, join(index, "parts", "new"), join(root, "around"), join(root, "link", "parts")])
+    await assert.rejects(splitIndex(index, out, { shards: 2 }), {
+      code: "ERR_ARGUMENT",
+      message: /: expected a folder neither in the index .* nor around it; name a folder beside it$/,
+    });
+  assert.deepEqual(await readdir(index), before);
+  assert.equal((await splitIndex(index, join(root, "around", "index-parts"), { shards: 2 })).length, 2);
 });

@@ -55,6 +55,9 @@ test("devices that share products have their part of every matrix, and of keys a
   assert.equal(headWeights(half) * 2, headWeights(config));
   assert.equal(cacheBytesPerToken(half) * 2, cacheBytesPerToken(config));
   assert.equal(splitConfig(config, 8), undefined, "four key heads are not shared by eight");
+  const threes = { ...config, numHeads: 6, numKvHeads: 3, intermediateSize: 255 };
+  assert.equal(splitConfig(threes, 3), undefined, "three are no power of two");
+  assert.equal(splitConfig({ ...config, vocabSize: 1021 }, 4)?.vocabSize, 256, "the last one has 253");
 });
 
 test("a step of decoding is bound by the weights' bytes until batches are large", () => {

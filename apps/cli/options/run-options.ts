@@ -1,6 +1,7 @@
 /** Options of every training: AdamW's settings, the memory of a backward pass, the run's folder. */
 import { z } from "zod";
 import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import { zeroLevels } from "../../../lib/train/memory/plan.ts";
 import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 
@@ -52,9 +53,7 @@ export const tensorParallelOption = {
 export const sharingOptions = inGroup("Several processes", {
   ...tensorParallelOption,
   zero: z
-    .int()
-    .min(0)
-    .max(3)
+    .literal(zeroLevels)
     .default(0)
     .describe("What processes share out (ZeRO): 1 moments and masters, 2 gradients too, 3 weights too."),
   gradientShards: z

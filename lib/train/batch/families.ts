@@ -8,7 +8,7 @@ import { compareTexts, numShared, TreeSize } from "./prefix-tree.ts";
 const leastShare = 0.25;
 
 /** The share of a rank is made of pieces of at most this part of it, or a large family would make shares uneven. */
-const piecesOfShare = 4;
+export const piecesOfShare = 4;
 
 /** The texts of each sequence, sorted. */
 export function sortedTexts(sequences: readonly TrainSequence[]): Int32Array[][] {

@@ -8,7 +8,7 @@ import type { Model } from "../../model/model.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
-import { numParameters, stateBytes } from "../memory/plan.ts";
+import { numParameters, stateBytes, type ZeroLevel } from "../memory/plan.ts";
 import { orFail, type Sharing } from "./shares.ts";
 import { partPath, partsOn } from "./state-files.ts";
 
@@ -69,7 +69,7 @@ export interface LearnerOptions extends AdamWOptions {
    *
    * @default 0
    */
-  readonly zero?: number | undefined;
+  readonly zero?: ZeroLevel | undefined;
   /**
    * Sums gradients so that weights have the same bits for any number of ranks: sequences are cut into so many parts by
    * themselves alone, whose micro-batches are the leaves of one tree. A power of two that the ranks divide. Each micro-batch

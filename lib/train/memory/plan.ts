@@ -31,13 +31,19 @@ export interface MemoryPlan {
   readonly total: number;
 }
 
+/** Levels of ZeRO (Rajbhandari et al., arXiv 1910.02054): ranks share out nothing, the optimiser, gradients too, weights too. */
+export const zeroLevels = [0, 1, 2, 3] as const;
+
+/** What ranks share out: 0 nothing, 1 moments and masters, 2 gradients too, 3 weights too. */
+export type ZeroLevel = (typeof zeroLevels)[number];
+
 /** How AdamW keeps what it keeps; see its options. */
 interface StateForm {
   readonly moments?: "float32" | "8-bit" | undefined;
   readonly masterWeights?: boolean | undefined;
   readonly stateFolder?: string | undefined;
   /** What ranks share out. @default 0 */
-  readonly zero?: number | undefined;
+  readonly zero?: ZeroLevel | undefined;
   /** How many they are. @default 1 */
   readonly ranks?: number | undefined;
 }

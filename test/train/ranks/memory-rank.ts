@@ -4,6 +4,7 @@ import { native } from "../../../lib/base/addon/native.ts";
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { zeroLevels } from "../../../lib/train/memory/plan.ts";
 import { filled } from "../tiny.ts";
 
 const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
@@ -30,7 +31,8 @@ await using processGroup = await ProcessGroup.open({
 await native().setNumThreads(1);
 await using model = await Model.create(shape, { seed: 1, std: 0.02 });
 const before = ownBytes();
-await using trainer = await Trainer.open(model, { processGroup, zero: Number(process.argv[2]) });
+const zero = zeroLevels.find((level) => level === Number(process.argv[2]));
+await using trainer = await Trainer.open(model, { processGroup, zero });
 for (let step = 0; step < 3; step += 1) {
   await trainer.accumulate(sequences);
   await trainer.step({ learningRate: 1e-4 });

@@ -142,7 +142,7 @@ test("gradient shards that ranks cannot share are refused, and levels that are n
     code: "ERR_ARGUMENT",
     message: "gradientShards: expected a power of two that is a multiple of the 1 ranks, got 3",
   });
-  await assert.rejects(Trainer.open(model, { zero: 4 }), { code: "ERR_RANGE" });
+  await assert.rejects(Trainer.open(model, { zero: 4 as 3 }), { code: "ERR_RANGE" });
   await assert.rejects(Trainer.open(model, { gradientShards: 2, reduceDtype: "bfloat16" }), {
     code: "ERR_ARGUMENT",
     message: "reduceDtype: expected float32 with gradientShards, got bfloat16",

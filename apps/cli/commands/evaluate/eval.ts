@@ -75,6 +75,7 @@ export const evalCommand = command({
   summary:
     "answers questions with an agent: EM, F1, a judge, retrieval recall, rounds, tokens, time, with intervals",
   options: schema,
+  knowsRanks: true,
   run: (options, io) => onSharedModel(io, options.tensorParallel, (group) => evaluateAll(options, io, group)),
 });
 

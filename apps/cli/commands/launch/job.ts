@@ -34,7 +34,8 @@ export function logOf(logs: string, rank: number): string {
 /**
  * Runs a process for each rank of this machine until all have ended well, or the signal has ended them.
  *
- * @throws ERR_REMOTE naming the first rank that failed, once all are gone
+ * @throws what a rank failed with, naming it, once all are gone: ERR_REMOTE where it was killed or says so, whereupon another
+ *   start may end well; ERR_INTERNAL where it did not say
  * @throws ERR_IO where a log cannot be written or no process be started
  * @throws UsageError where it says that it was called in a wrong way
  */
@@ -52,7 +53,8 @@ export async function runJob(options: JobOptions): Promise<void> {
     throw error;
   }
   await endAll(ranks, failed === undefined ? graceMs : Math.min(graceMs, failureGraceMs));
-  if (failed !== undefined) throw await failureOf(failed, layout.machines * layout.processes);
+  if (failed === undefined) return;
+  throw await failureOf(await causeOf(failed, ranks), layout.machines * layout.processes);
 }
 
 function startLocal({ command, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
@@ -93,10 +95,26 @@ async function endAll(ranks: readonly RankProcess[], graceMs: number): Promise<v
   for (const end of ends) if (end.status === "rejected") throw end.reason;
 }
 
-async function failureOf({ rank, code, signal, log, logStart }: RankEnd, size: number): Promise<Error> {
+/** Whether it failed by itself: ERR_REMOTE is what one is told of others, ERR_ABORTED what ends those that still ran. */
+function isOwnFailure({ code, error }: RankEnd): boolean {
+  return code === wrongUsage || (error !== undefined && error !== "ERR_REMOTE" && error !== "ERR_ABORTED");
+}
+
+/** Of ranks that have ended, the one that the others failed with; they may have been gone before it. */
+async function causeOf(first: RankEnd, ranks: readonly RankProcess[]): Promise<RankEnd> {
+  if (first.signal !== null || isOwnFailure(first)) return first;
+  const ends = await Promise.all(ranks.map(({ exited }) => exited));
+  return ends.find(isOwnFailure) ?? first;
+}
+
+async function failureOf(
+  { rank, code, signal, error = "ERR_INTERNAL", log, logStart }: RankEnd,
+  size: number,
+): Promise<Error> {
   const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
   const lines = await lastLines(log, logStart);
   const said = lines.length === 0 ? `wrote nothing to ${log}` : `its last lines in ${log} are`;
   const text = [`rank ${rank} of ${size} ${how}; ${said}`, ...lines.map((line) => `  ${line}`)].join("\n");
-  return code === wrongUsage ? new UsageError(text) : new SeekError("ERR_REMOTE", text);
+  if (code === wrongUsage) return new UsageError(text);
+  return new SeekError(signal === null ? error : "ERR_REMOTE", text);
 }

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, createWriteStream, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { messageOf, SeekError } from "../../../../lib/base/errors.ts";
+import { type ErrorCode, errorCodeIn, messageOf, SeekError } from "../../../../lib/base/errors.ts";
 
 /** Where the output of a process is shown. */
 export interface Shown {
@@ -29,6 +29,8 @@ export interface RankEnd {
   readonly rank: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** The code of the error that ended it, where it said so. */
+  readonly error: ErrorCode | undefined;
   readonly log: string;
   /** Where in the log its output begins. */
   readonly logStart: number;
@@ -82,13 +84,19 @@ function logError(log: string, cause: unknown): SeekError {
   return new SeekError("ERR_IO", `--logs: ${log} cannot be written: ${messageOf(cause)}`, { cause });
 }
 
-async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal">> {
+async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal" | "error">> {
+  let error: ErrorCode | undefined;
+  child.on("message", (message) => {
+    error = errorCodeIn(message);
+  });
   const [code, signal] = (await once(child, "exit").catch((cause) => {
     throw new SeekError("ERR_IO", `a process cannot be started: ${messageOf(cause)}`, { cause });
   })) as [number | null, NodeJS.Signals | null];
   // What it leaves behind would hold its ports, its card and its output.
   killGroup(child);
-  return { code, signal };
+  // What it said last may still be on its way.
+  if (child.connected) await once(child, "disconnect");
+  return { code, signal, error };
 }
 
 /** Copies output to the log and to where it is shown, until there is no more. */

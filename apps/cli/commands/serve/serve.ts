@@ -60,6 +60,7 @@ export const serveCommand = command({
   summary: `serves a model, adapters on it and a search agent to clients of OpenAI and Anthropic until it is told to stop; a key in ${keyVariable} is asked of every client`,
   options: serveChoice,
   isService: true,
+  knowsRanks: true,
   run: (given, io) =>
     onSharedModel(io, given.tensorParallel, (tensorParallel) => serve(given, { io, tensorParallel })),
 });

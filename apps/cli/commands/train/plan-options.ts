@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { quantisedForms } from "../../../../lib/model/weights-form.ts";
 import { gpuNames } from "../../../../lib/plan/machine.ts";
+import { mostDevices } from "../../../../lib/plan/planned.ts";
+import { zeroLevels } from "../../../../lib/train/memory/plan.ts";
+import { UsageError } from "../../command.ts";
 import { inGroup } from "../../fields.ts";
 import { loraOptions } from "../../options/lora-options.ts";
 import { recipeOptions } from "../../options/recipe-options.ts";
@@ -17,7 +20,11 @@ const modelPart = inGroup("Model", {
 });
 
 const machines = inGroup("Machines", {
-  gpus: z.array(z.int().min(1)).min(1).describe("How many; several numbers are compared: 8,64,512."),
+  gpus: z
+    .array(z.int().min(1).max(mostDevices))
+    .min(1)
+    .refine((all) => new Set(all).size === all.length, "expected each number once")
+    .describe(`How many, up to ${mostDevices}; several numbers are compared: 8,64,512.`),
   gpusPerMachine: z.int().min(1).default(8).describe("Cards of one machine."),
   gpu: z
     .enum(gpuNames as [string, ...string[]])
@@ -32,12 +39,15 @@ const machines = inGroup("Machines", {
 
 const layout = inGroup("Layout; what is not given is tried", {
   zero: z
-    .int()
-    .min(0)
-    .max(3)
+    .literal(zeroLevels)
     .optional()
     .describe("ZeRO's level: optimiser states, gradients, weights are shared out."),
-  tensor: z.int().min(1).optional().describe("Cards that share each product."),
+  tensor: z
+    .int()
+    .min(1)
+    .refine((ways) => Number.isInteger(Math.log2(ways)), "expected a power of two")
+    .optional()
+    .describe("Cards of one machine that share each product; a power of two."),
   rolloutGpus: z.int().min(0).optional().describe("Cards that only generate."),
   staleness: z
     .int()
@@ -83,3 +93,28 @@ export const planOptions = z.strictObject({ ...modelPart, ...machines, ...layout
 
 /** What the options say. */
 export type PlanOptions = z.output<typeof planOptions>;
+
+/** Refuses options that do not go together. @throws UsageError */
+export function checkPlan({
+  sft,
+  staleness,
+  rolloutGpus = 0,
+  tensor = 1,
+  gpus,
+  gpusPerMachine,
+}: PlanOptions) {
+  for (const [name, value] of Object.entries({ staleness, "rollout-gpus": rolloutGpus })) {
+    if (sft && value > 0)
+      throw new UsageError(`--${name}: expected 0 with --sft, which generates nothing, got ${value}`);
+  }
+  for (const devices of gpus) {
+    if (rolloutGpus >= devices)
+      throw new UsageError(
+        `--rollout-gpus: expected fewer than the ${devices} of --gpus, got ${rolloutGpus}`,
+      );
+    const near = Math.min(devices, gpusPerMachine);
+    if (near % tensor === 0 && devices % tensor === 0) continue;
+    const cards = `the ${devices} cards of --gpus and the ${near} of a machine (--gpus-per-machine)`;
+    throw new UsageError(`--tensor: expected a number that divides ${cards}, got ${tensor}`);
+  }
+}

@@ -7,16 +7,16 @@ import { parseConfig } from "../../../../lib/model/config/parse-config.ts";
 import { readJson } from "../../../../lib/model/model-folder.ts";
 import type { PlannedTraining } from "../../../../lib/plan/layouts.ts";
 import { type Cluster, type GpuName, gpuOf, networkOf } from "../../../../lib/plan/machine.ts";
-import type { ZeroLevel } from "../../../../lib/plan/memory.ts";
 import { planned, type RatedLayout } from "../../../../lib/plan/planned.ts";
 import { knownConfig, knownNames } from "../../../../lib/plan/shapes.ts";
 import { textSums, type Workload, workloadOf } from "../../../../lib/plan/workload.ts";
 import { resizedTraining } from "../../../../lib/recipes/recipe.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { flagName } from "../../flags.ts";
 import { loraOf } from "../../options/lora-options.ts";
 import { chooseRecipe } from "../../options/recipe-options.ts";
 import { type Outcome, planLines } from "../../report/plan-report.ts";
-import { type PlanOptions, planOptions } from "./plan-options.ts";
+import { checkPlan, type PlanOptions, planOptions } from "./plan-options.ts";
 
 /** The command. */
 export const planCommand = command({
@@ -24,16 +24,13 @@ export const planCommand = command({
   summary: "computes time and memory of a training step on many GPUs, and how best to lay it out",
   options: planOptions,
   run: async (options, io) => {
+    checkPlan(options);
     const config = await configOf(options.model);
     const training = trainingOf(options, config);
-    const choice = {
-      zero: options.zero as ZeroLevel | undefined,
-      tensor: options.tensor,
-      rolloutDevices: options.rolloutGpus,
-    };
+    const { zero, tensor, rolloutGpus: rolloutDevices } = options;
     const outcomes = options.gpus.map((devices): Outcome => {
       const cluster = clusterOf(options, devices);
-      return { devices, ...planned(training, cluster, choice) };
+      return { devices, ...planned(training, cluster, { zero, tensor, rolloutDevices }) };
     });
     const impossible = outcomes.find(({ all }) => all.length === 0);
     if (impossible !== undefined) throw new UsageError(impossibleText(options, impossible.devices));
@@ -55,8 +52,8 @@ async function configOf(model: string): Promise<DecoderConfig> {
 }
 
 function clusterOf({ gpu, gpusPerMachine, networkGbits }: PlanOptions, devices: number): Cluster {
-  const perMachine = Math.min(devices, gpusPerMachine);
-  return { devices, perMachine, device: gpuOf(gpu as GpuName), network: networkOf(networkGbits) };
+  const [device, network] = [gpuOf(gpu as GpuName), networkOf(networkGbits)];
+  return { devices, perMachine: gpusPerMachine, device, network };
 }
 
 function workOf(options: PlanOptions): Workload {
@@ -103,7 +100,7 @@ function trainingOf(options: PlanOptions, config: DecoderConfig): PlannedTrainin
 
 function impossibleText({ tensor, zero, rolloutGpus }: PlanOptions, devices: number): string {
   const given = Object.entries(defined({ tensor, zero, rolloutGpus })).map(
-    ([name, value]) => `${name} ${value}`,
+    ([name, value]) => `${flagName(name)} ${value}`,
   );
   return `--gpus ${devices}: the model and the machines allow no layout with ${given.join(", ")}`;
 }

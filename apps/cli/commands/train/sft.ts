@@ -99,6 +99,7 @@ export const sftCommand = command({
   name: "sft",
   summary: "fine-tunes a model on written conversations; the loss sees the policy's tokens only",
   goesOn: "from the last finished step",
+  knowsRanks: true,
   options: schema,
   run: (given, io) => {
     refuseSharing(given);

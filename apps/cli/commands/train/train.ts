@@ -39,6 +39,7 @@ export const trainCommand = command({
   name: "train",
   summary: "improves a search agent by reinforcement learning",
   goesOn: "from the last finished step",
+  knowsRanks: true,
   options: trainOptions.extend({ ...workerOptions, ...rolloutRankOptions }),
   run: (options, io) => {
     refuseSharing(options);

@@ -210,33 +210,66 @@ test("what a process leaves behind ends with it, and holds nobody up", { timeout
   for (const each of [0, 1]) await until(() => !isAlive(Number(said(each))));
 });
 
-test("all are started again after a failure, and told which start it is", async () => {
+/** Ends with an error of this code, as a command of `seekrl` says it. */
+const failWith = (code: string): string =>
+  `process.send({ code: ${JSON.stringify(code)} }, () => process.exit(1));`;
+
+test("all are started again after one was killed or lost another, and told which start it is", async () => {
   const logs = join(folder, "restarts");
-  const script = `const { TORCHELASTIC_RESTART_COUNT: count } = process.env; console.log("start", count); if (${rank} === "1" && count < 2) process.exitCode = 1; else if (count < 2) { ${forever} }`;
+  const fail = `if (count === "0") process.kill(process.pid, "SIGKILL"); else ${failWith("ERR_REMOTE")}`;
+  const script = `const { TORCHELASTIC_RESTART_COUNT: count } = process.env; console.log("start", count); if (${rank} === "1" && count < 2) { ${fail} } else if (count < 2) { ${forever} }`;
   const job = start(`console.log("first")`, { logs });
   await job.ended;
   const told: string[] = [];
   const again = (restarts: number): Promise<void> => start(script, { logs, restarts }).ended;
   const io = { signal: new AbortController().signal, log: (line: string) => void told.push(line) };
-  assert.equal(await withRestarts(again, { ...io, most: 2 }), 2);
+  assert.equal(await withRestarts(again, { ...io, most: 2, pauseMs: 0 }), 2);
   assert.equal(job.said(1), "first\nstart 0\nstart 1\nstart 2\n");
   assert.equal(told.length, 2);
   assert.match(
     told[1] ?? "",
     /^rank 1 of 2 ended with exit code 1[\s\S]*\nall are started again \(2 of 2\)$/,
   );
-  await assert.rejects(withRestarts(again, { ...io, most: 1 }), /^SeekError: rank 1 of 2 ended/);
+  await assert.rejects(withRestarts(again, { ...io, most: 1, pauseMs: 0 }), /^SeekError: rank 1 of 2 ended/);
 });
 
-test("a call that is wrong is not made again", async () => {
-  let starts = 0;
-  const again = (): Promise<void> => {
-    starts++;
-    return start("process.exitCode = 2;").ended;
-  };
+test("what would fail again is not started again, and keeps its code", async () => {
   const io = { signal: new AbortController().signal, log: () => {} };
-  await assert.rejects(withRestarts(again, { ...io, most: 5 }), UsageError);
-  assert.equal(starts, 1);
+  const ways = [
+    ["process.exitCode = 2;", undefined],
+    ["process.exitCode = 1;", "ERR_INTERNAL"],
+    ...["ERR_ARGUMENT", "ERR_FORMAT", "ERR_IO", "ERR_STATE"].map((code) => [failWith(code), code] as const),
+  ] as const;
+  for (const [script, code] of ways) {
+    let starts = 0;
+    const again = (): Promise<void> => {
+      starts++;
+      return start(script, { processes: 1 }).ended;
+    };
+    const isExpected = (error: unknown): boolean =>
+      code === undefined ? error instanceof UsageError : (error as SeekError).code === code;
+    await assert.rejects(withRestarts(again, { ...io, most: 5 }), isExpected);
+    assert.equal(starts, 1);
+  }
+});
+
+test("a rank that was told of another's error does not hide it", { timeout: 30_000 }, async () => {
+  const ready = join(folder, "ready");
+  const own = `process.on("SIGTERM", () => { ${failWith("ERR_FORMAT")} }); writeFileSync("${ready}", ""); ${forever}`;
+  const told = `const timer = setInterval(() => { if (existsSync("${ready}")) { clearInterval(timer); ${failWith("ERR_REMOTE")} } }, 10);`;
+  const script = `import { existsSync, writeFileSync } from "node:fs"; if (${rank} === "1") { ${own} } else { ${told} }`;
+  await assert.rejects(start(script).ended, ({ code, message }: SeekError) => {
+    assert.equal(code, "ERR_FORMAT");
+    assert.match(message, /^rank 1 of 2 ended with exit code 1; /);
+    return true;
+  });
+});
+
+test("whoever ends the launch does not wait for the pause before a start", { timeout: 30_000 }, async () => {
+  const stop = new AbortController();
+  const killed = (): Promise<void> => start(`process.kill(process.pid, "SIGKILL");`, { processes: 1 }).ended;
+  const pauses = { most: 3, pauseMs: 3_600_000, signal: stop.signal, log: () => stop.abort() };
+  await assert.rejects(withRestarts(killed, pauses), /^SeekError: rank 0 of 1 was killed by SIGKILL/);
 });
 
 test("a free port is one that somebody can listen on", async () => {

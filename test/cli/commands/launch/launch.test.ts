@@ -3,36 +3,81 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { freePort } from "../../../../lib/comm/free-port.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
+import { runCli, runCliWith } from "../../run-cli.ts";
+import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
 
 const inFolder = (name: string): string[] => ["--logs", join(folder, name)];
-const list = ["runs", "list", folder];
+const model = join(folder, "model");
+await writeTinyModel(model);
+const data = join(folder, "sft.jsonl");
+await writeFile(data, `${JSON.stringify({ prompt: "capital?", completion: "Paris" })}\n`);
+const tuning = ["sft", "--model", model, "--data", data, "--out", join(folder, "sft"), "--dry-run"];
+/** How often a plan was told. */
+const numPlans = (text: string): number => text.split("\nupdates ").length - 1;
 
 test("a command is run as many processes, and the result says where their logs are", async () => {
   const { code, stdout, stderr } = await runCli(
-    ...["launch", "--processes", "2", ...inFolder("two"), "--json", "--", ...list],
+    ...["launch", "--processes", "2", ...inFolder("two"), "--json", "--", ...tuning],
   );
-  assert.deepEqual([code, stderr], [0, `no runs below ${folder}\n`]);
+  assert.deepEqual([code, numPlans(stderr)], [0, 1], stderr);
   const logs = ["rank-00000.log", "rank-00001.log"].map((name) => join(folder, "two", name));
   assert.deepEqual(JSON.parse(stdout), { ranks: [0, 1], size: 2, restarts: 0, logs });
-  for (const log of logs) assert.match(readFileSync(log, "utf8"), /^--- rank [01], .*\nno runs below /);
+  for (const log of logs) assert.equal(numPlans(readFileSync(log, "utf8")), 1);
 });
 
-test("one of several machines runs its own ranks, and shows those of rank 0 alone", async () => {
-  const place = ["--machines", "2", "--machine", "1", "--address", "127.0.0.1", "--port", "29500"];
-  const { code, stdout, stderr } = await runCli(
-    ...["launch", "--processes", "2", ...place, ...inFolder("second"), "--", ...list],
+test("each of several machines runs its own ranks, and rank 0 alone is shown", async () => {
+  const meeting = ["--address", "127.0.0.1", "--port", String(await freePort())];
+  const [first, second] = await Promise.all(
+    ["0", "1"].map((machine) => {
+      const place = ["--machines", "2", "--machine", machine, ...meeting];
+      return runCli("launch", "--processes", "1", ...place, ...inFolder(machine), "--", ...tuning);
+    }),
   );
-  assert.deepEqual([code, stdout, stderr], [0, "", ""]);
-  assert.ok(existsSync(join(folder, "second", "rank-00003.log")));
+  assert.deepEqual([first?.code, numPlans(first?.stderr ?? "")], [0, 1], first?.stderr);
+  assert.deepEqual(second, { code: 0, stdout: "", stderr: "" });
+  assert.equal(numPlans(readFileSync(join(folder, "1", "rank-00001.log"), "utf8")), 1);
+});
+
+test("several processes of a command that knows no ranks are refused, with the names of those that do", async () => {
+  const calls = [
+    ["runs list", ["--processes", "2"]],
+    ["eval compare", ["--processes", "2"]],
+    ["studio", ["--processes", "1", "--machines", "2", "--machine", "0", "--address", "a", "--port", "1"]],
+    ["lst", ["--processes", "2"]],
+  ] as const;
+  for (const [name, place] of calls) {
+    const { code, stderr } = await runCli(
+      "launch",
+      ...place,
+      ...inFolder("copies"),
+      "--",
+      ...name.split(" "),
+    );
+    const message = `expected one of serve, sft, train, eval, whose processes know each other, got ${name}`;
+    assert.deepEqual([code, stderr], [2, `error: launch: ${message}; call that without launch\n`]);
+    assert.ok(!existsSync(join(folder, "copies")));
+  }
+});
+
+test("processes that would each answer all questions are refused; those of a shared model are not", async () => {
+  const place = { RANK: "1", WORLD_SIZE: "2", LOCAL_RANK: "1", LOCAL_WORLD_SIZE: "2" };
+  const meeting = { MASTER_ADDR: "127.0.0.1", MASTER_PORT: "29500" };
+  const call = ["eval", "--model", model, "--questions", data];
+  const { code, stderr } = await runCliWith({ ...place, ...meeting }, ...call);
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /^error: --tensor-parallel: expected 2, the number of processes, got 1: each would do all/,
+  );
 });
 
 test("options that do not fit each other are usage errors that say which", async () => {
@@ -46,31 +91,36 @@ test("options that do not fit each other are usage errors that say which", async
     ],
   ] as const;
   for (const [args, message] of messages) {
-    const { code, stderr } = await runCli("launch", "--processes", "1", ...args, "--", ...list);
+    const { code, stderr } = await runCli("launch", "--processes", "1", ...args, "--", "train");
     assert.deepEqual([code, stderr], [2, `error: ${message}\n`]);
   }
 });
 
-test("a wrong call of the inner command is a usage error too, a failure is exit code 1", async () => {
+test("a wrong call of the inner command is a usage error too, a failure is exit code 1; neither is repeated", async () => {
   const wrong = await runCli("launch", "--processes", "1", ...inFolder("wrong"), "--", "lst");
   assert.equal(wrong.code, 2);
   assert.match(wrong.stderr, /^error: rank 0 of 1 ended with exit code 2; its last lines in \S+ are$/m);
   const failed = await runCli(
-    ...["launch", "--processes", "1", ...inFolder("failed"), "--", "runs", "show", "none"],
+    ...["launch", "--processes", "1", "--restarts", "3", ...inFolder("failed")],
+    ...["--", "runs", "show", join(folder, "none")],
   );
   assert.equal(failed.code, 1);
-  assert.match(failed.stderr, /^ERR_REMOTE: rank 0 of 1 ended with exit code 1; /m);
+  assert.match(failed.stderr, /^ERR_IO: rank 0 of 1 ended with exit code 1; /m);
+  assert.equal(
+    readFileSync(join(folder, "failed", "rank-00000.log"), "utf8").match(/^--- rank/gm)?.length,
+    1,
+  );
 });
 
-/** Two pages of runs, each at a port of its own. */
-function launchPages(name: string): ChildProcess {
-  const call = ["launch", "--processes", "2", ...inFolder(name), "--", "studio", folder, "--port", "0"];
+/** A page of runs at a port of its own. */
+function launchPage(name: string): ChildProcess {
+  const call = ["launch", "--processes", "1", ...inFolder(name), "--", "studio", folder, "--port", "0"];
   return spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), ...call], { stdio: "ignore" });
 }
 
-/** The address that a rank's page says it has, once it does. */
-async function pageOf(name: string, rank: number): Promise<string> {
-  const log = join(folder, name, `rank-0000${rank}.log`);
+/** The address that the page says it has, once it does. */
+async function pageOf(name: string): Promise<string> {
+  const log = join(folder, name, "rank-00000.log");
   for (;;) {
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(existsSync(log) ? readFileSync(log, "utf8") : "") ?? [];
     if (url !== undefined) return url;
@@ -88,23 +138,21 @@ async function untilGone(url: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test("Ctrl-C and SIGTERM end every process, each in its own way", { timeout: 60_000 }, async () => {
+test("Ctrl-C and SIGTERM end the process in its own way", { timeout: 60_000 }, async () => {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    const launch = launchPages(signal);
-    const urls = [await pageOf(signal, 0), await pageOf(signal, 1)];
+    const launch = launchPage(signal);
+    const url = await pageOf(signal);
     launch.kill(signal);
     const [code] = (await once(launch, "exit")) as [number | null];
     assert.equal(code, 1);
-    for (const [rank, url] of urls.entries()) {
-      await assert.rejects(fetch(url));
-      assert.match(readFileSync(join(folder, signal, `rank-0000${rank}.log`), "utf8"), /\nstopping\n$/);
-    }
+    await assert.rejects(fetch(url));
+    assert.match(readFileSync(join(folder, signal, "rank-00000.log"), "utf8"), /\nstopping\n$/);
   }
 });
 
-test("the processes of a launch that is killed end by themselves", { timeout: 60_000 }, async () => {
-  const launch = launchPages("killed");
-  const urls = [await pageOf("killed", 0), await pageOf("killed", 1)];
+test("the process of a launch that is killed ends by itself", { timeout: 60_000 }, async () => {
+  const launch = launchPage("killed");
+  const url = await pageOf("killed");
   launch.kill("SIGKILL");
-  for (const url of urls) await untilGone(url);
+  await untilGone(url);
 });

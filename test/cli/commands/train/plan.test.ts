@@ -45,8 +45,17 @@ test("what does not fit says so, and on how many cards it does", async () => {
   assert.equal(code, 0);
   assert.match(stdout, /^ZeRO 0 .*: no$/m);
   const [, cards] = /none fits on 1; (\d+) are the fewest/.exec(stdout) ?? [];
-  const enough = await runCli(...call, "--gpus", cards!, "--gpus-per-machine", "1", "--json");
+  const enough = await runCli(...call, "--gpus", cards!, "--json");
   assert.ok(JSON.parse(enough.stdout).plans[0].best.fits);
+});
+
+test("the fewest cards are the same from whichever number the search begins", async () => {
+  const fewest = async (gpus: string): Promise<number> => {
+    const { stdout } = await runCli("plan", "--model", "qwen2.5-72b", "--gpus", gpus, "--json");
+    return JSON.parse(stdout).plans[0].enough.gpus;
+  };
+  const [one, two] = [await fewest("1"), await fewest("2")];
+  assert.deepEqual([one, typeof one], [two, "number"]);
 });
 
 test("an adapter on quantised weights of 32 billion fits on two cards", async () => {
@@ -73,20 +82,28 @@ test("a plan lists its assumptions", async () => {
 
 test("an unknown model, weights that cannot be trained and impossible layouts are usage errors", async () => {
   const calls = [
-    ["--model", "qwen9", "--gpus", "8"],
-    ["--model", "qwen2.5-7b", "--gpus", "8", "--weights", "nf4"],
-    ["--model", "qwen2.5-7b", "--gpus", "8", "--tensor", "8"],
-    ["--model", "qwen2.5-7b", "--gpus", "0"],
-  ];
-  const results = await Promise.all(calls.map((call) => runCli("plan", ...call)));
-  assert.deepEqual(
-    results.map(({ code }) => code),
-    [2, 2, 2, 2],
-  );
-  assert.match(
-    results[0]!.stderr,
-    /--model qwen9: expected a folder, a config\.json, or one of qwen2\.5-0\.5b/,
-  );
-  assert.match(results[1]!.stderr, /--weights: expected with --lora/);
-  assert.match(results[2]!.stderr, /--gpus 8: .* no layout with tensor 8/);
+    [
+      ["--model", "qwen9", "--gpus", "8"],
+      /--model qwen9: expected a folder, a config\.json, or one of qwen2\.5-0\.5b/,
+    ],
+    [["--gpus", "8", "--weights", "nf4"], /--weights: expected with --lora/],
+    [["--gpus", "8", "--tensor", "8"], /--gpus 8: .* no layout with --tensor 8/],
+    [["--gpus", "0"], /--gpus: expected number to be >=1, got \[0\]/],
+    [["--gpus", "1e9"], /--gpus: expected number to be <=4096, got \[1000000000\]/],
+    [["--gpus", "8,8"], /--gpus: expected each number once, got \[8,8\]/],
+    [["--gpus", "8", "--sft", "--rollout-gpus", "4"], /--rollout-gpus: expected 0 with --sft.*, got 4/],
+    [["--gpus", "8", "--sft", "--staleness", "2"], /--staleness: expected 0 with --sft.*, got 2/],
+    [["--gpus", "8", "--rollout-gpus", "8"], /--rollout-gpus: expected fewer than the 8 of --gpus, got 8/],
+    [["--gpus", "8", "--tensor", "3"], /--tensor: expected a power of two, got 3/],
+    [
+      ["--gpus", "12", "--gpus-per-machine", "6", "--tensor", "4"],
+      /--tensor: expected .* divides .* the 6 of a machine/,
+    ],
+    [["--gpus", "8", "--zero", "4"], /--zero: expected one of 0, 1, 2, 3, got 4/],
+  ] as const;
+  for (const [call, message] of calls) {
+    const { code, stderr } = await runCli("plan", "--model", "qwen2.5-7b", ...call);
+    assert.equal(code, 2, call.join(" "));
+    assert.match(stderr, message);
+  }
 });
