@@ -43,6 +43,8 @@ const optionKinds: OptionKinds<ProcessGroupOptions> = {
   patienceMs: countKind,
 };
 
+const usualPatienceMs = 15_000;
+
 /** What a rank has come to. */
 interface Settled<Value> {
   /** What it was about to do. */
@@ -118,7 +120,7 @@ export class ProcessGroup {
 
   static async #meet(options: ProcessGroupOptions, numbers: readonly number[]): Promise<ProcessGroup> {
     const { rank, size, port, address = "127.0.0.1", isServed = false, job = "0" } = options;
-    const { arrivalMs = 300_000, patienceMs = 15_000 } = options;
+    const { arrivalMs = 300_000, patienceMs = usualPatienceMs } = options;
     const handle = new (native().ProcessGroupHandle)();
     const place = { rank, size, address, port, servesStore: rank === 0 && !isServed, job };
     await handle.open({ ...place, arrivalMs, patienceMs, numbers: Int32Array.from(numbers) });
@@ -132,9 +134,8 @@ export class ProcessGroup {
    * @returns a group to be closed before this one
    * @throws ERR_REMOTE naming a rank that is gone
    */
-  beside(name: string): Promise<ProcessGroup> {
-    const job = `${this.#options.job ?? "0"}/${this.newName(name)}`;
-    return ProcessGroup.#meet({ ...this.#options, job, isServed: true }, this.#numbers);
+  async beside(name: string): Promise<ProcessGroup> {
+    return ProcessGroup.#meet({ ...this.#options, ...(await this.#together(name)) }, this.#numbers);
   }
 
   /**
@@ -147,11 +148,19 @@ export class ProcessGroup {
    * @throws ERR_REMOTE naming a rank that is gone
    */
   async among(name: string, ranks: readonly number[]): Promise<ProcessGroup | undefined> {
-    const job = `${this.#options.job ?? "0"}/${this.newName(name)}`;
+    const meeting = await this.#together(name);
     const rank = ranks.indexOf(this.rank);
     if (rank < 0) return undefined;
     const numbers = ranks.map((one) => this.#numbers[one]!);
-    return ProcessGroup.#meet({ ...this.#options, rank, size: ranks.length, job, isServed: true }, numbers);
+    return ProcessGroup.#meet({ ...this.#options, ...meeting, rank, size: ranks.length }, numbers);
+  }
+
+  /** Where ranks that are all here meet once more: who does not come soon is gone. */
+  async #together(name: string) {
+    const { job = "0", patienceMs = usualPatienceMs } = this.#options;
+    const unique = this.newName(name);
+    await this.allGather(`meeting for ${unique}`, undefined);
+    return { job: `${job}/${unique}`, isServed: true, arrivalMs: 2 * patienceMs };
   }
 
   /**

@@ -163,7 +163,7 @@ function withPool<Planned extends Pick<RlOptions, "task">>(
 function settingsOf(
   given: TrainOptions,
   { model, policy }: LocalPolicy,
-  { learners, task }: RlOptions,
+  { learners, task, roles }: RlOptions,
   { training }: Recipe,
 ): TrainingSettings {
   const { critic, reference } = learners;
@@ -195,8 +195,8 @@ function settingsOf(
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined && reference !== model,
-      // A card's is what training leaves.
-      cacheBytes: (given.cacheGib ?? (given.device === "cpu" ? 1 : 0)) * 2 ** 30,
+      // A card's is what training leaves; a rank that only trains has none.
+      cacheBytes: roles ? 0 : (given.cacheGib ?? (given.device === "cpu" ? 1 : 0)) * 2 ** 30,
     }),
   };
 }
