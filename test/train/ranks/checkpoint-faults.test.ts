@@ -1,35 +1,41 @@
 /** A rank that is killed, or cannot write, while ranks write a checkpoint together: it is whole or not there (laws 5 and 8). */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { digestsBelow } from "../../../lib/base/files/digests.ts";
 import { latestCheckpoint } from "../../../lib/train/run/checkpoint.ts";
 import { runRanks } from "../../comm/ranks.ts";
-import { steadyMetrics, withFolder } from "../run/kill.ts";
+import { steadyMetrics } from "../run/kill.ts";
 import type { PlantedFault } from "./planted-fault.ts";
 
-const [before, last] = [6, 12];
+const [middle, last] = [6, 12];
+const folder = mkdtempSync(join(tmpdir(), "seekrl-faults-"));
 
-const train = (folder: string, fault?: Omit<PlantedFault, "step">) => {
+const train = (into: string, fault?: Omit<PlantedFault, "step">) => {
   const options = { zero: 3, steps: last, fault: fault && { ...fault, step: last } };
   return runRanks("./training-rank.js", import.meta.url, {
-    ...{ size: 2, args: ["sft", folder, JSON.stringify(options)] },
+    ...{ size: 2, args: ["sft", into, JSON.stringify(options)] },
   });
 };
+
+// What nothing breaks.
+before(() => train(join(folder, "whole")));
+after(() => rmSync(folder, { recursive: true }));
 
 type Outcome = Awaited<ReturnType<typeof train>>[number];
 
 const errorOf = ({ lines }: Outcome) => lines.at(-1) as { readonly code: string; readonly message: string };
 
 /** What a run ends with, beside what its clock says. */
-async function endOf(folder: string) {
-  const { "state.json": _, ...checkpoint } = await digestsBelow(join(folder, "checkpoints", "step-000012"));
-  return { checkpoint, model: await digestsBelow(join(folder, "model")), log: await steadyMetrics(folder) };
+async function endOf(run: string) {
+  const { "state.json": _, ...checkpoint } = await digestsBelow(join(run, "checkpoints", "step-000012"));
+  return { checkpoint, model: await digestsBelow(join(run, "model")), log: await steadyMetrics(run) };
 }
 
 /** Breaks a training, looks at how it ended, and goes on with it: to the bytes of one that nothing broke. */
 async function breakAndResume(
-  folder: string,
   fault: Omit<PlantedFault, "step">,
   newest: number,
   look: (ranks: readonly Outcome[]) => void,
@@ -52,49 +58,42 @@ function assertNamed(survivor: Outcome, killed: Outcome, message: RegExp): void 
 }
 
 test("a rank that is killed while a checkpoint is written is named, and both go on to the same bytes", async () => {
-  await withFolder(async (folder) => {
-    await train(join(folder, "whole"));
-    // The time goes by in waiting for the dead.
-    const second = (["before", "within", "after"] as const).map((at) =>
-      breakAndResume(folder, { at, rank: 1 }, before, ([survivor, killed]) =>
-        assertNamed(survivor!, killed!, /^writing a checkpoint: rank 1 has not been heard of for 4 s$/),
+  // The time goes by in waiting for the dead.
+  const second = (["before", "within", "after"] as const).map((at) =>
+    breakAndResume({ at, rank: 1 }, middle, ([survivor, killed]) =>
+      assertNamed(survivor!, killed!, /^writing a checkpoint: rank 1 has not been heard of for 4 s$/),
+    ),
+  );
+  const ending = [
+    ["naming", middle],
+    ["named", last],
+  ] as const;
+  const first = ending.map(([at, newest]) =>
+    breakAndResume({ at, rank: 0 }, newest, ([killed, survivor]) =>
+      assertNamed(
+        survivor!,
+        killed!,
+        /^finishing a checkpoint: rank 0's machine, .* has closed the connection$/,
       ),
-    );
-    const ending = [
-      ["naming", before],
-      ["named", last],
-    ] as const;
-    const first = ending.map(([at, newest]) =>
-      breakAndResume(folder, { at, rank: 0 }, newest, ([killed, survivor]) =>
-        assertNamed(
-          survivor!,
-          killed!,
-          /^finishing a checkpoint: rank 0's machine, .* has closed the connection$/,
-        ),
-      ),
-    );
-    await Promise.all([...second, ...first]);
-  });
+    ),
+  );
+  await Promise.all([...second, ...first]);
 });
 
 test("a rank that cannot write its part ends all with its error, and nothing is torn", async () => {
-  await withFolder(async (folder) => {
-    await train(join(folder, "whole"));
-    const faults = [
-      ["full", 1, "written: File too large"],
-      ["taken", 1, "replaced: Is a directory"],
-      ["full", 0, "written: File too large"],
-    ] as const;
-    const broken = faults.map(([at, rank, why]) => {
-      const part = `trainer-0000${rank + 1}-of-00002.safetensors: cannot be ${why}`;
-      return breakAndResume(folder, { at, rank }, before, (ranks) => {
-        for (const [i, one] of ranks.entries()) {
-          assert.deepEqual([one.code, errorOf(one).code], [1, "ERR_IO"]);
-          assert.ok(errorOf(one).message.endsWith(part), errorOf(one).message);
-          assert.equal(errorOf(one).message.startsWith(`rank ${rank}: `), i !== rank);
-        }
-      });
+  const faults = [
+    ["full", 1, "written: File too large"],
+    ["taken", 1, "replaced: Is a directory"],
+  ] as const;
+  const broken = faults.map(([at, rank, why]) => {
+    const part = `trainer-0000${rank + 1}-of-00002.safetensors: cannot be ${why}`;
+    return breakAndResume({ at, rank }, middle, (ranks) => {
+      for (const [i, one] of ranks.entries()) {
+        assert.deepEqual([one.code, errorOf(one).code], [1, "ERR_IO"]);
+        assert.ok(errorOf(one).message.endsWith(part), errorOf(one).message);
+        assert.equal(errorOf(one).message.startsWith(`rank ${rank}: `), i !== rank);
+      }
     });
-    await Promise.all(broken);
   });
+  await Promise.all(broken);
 });

