@@ -63,6 +63,9 @@ test("two cards have the losses and weights of one, and of two CPUs", { skip }, 
     // A card's activations have 8 bits between products, the CPU's 24.
     assertNear(first!, cpu!, 0.02);
   }
+  const [rounded] = await train(2, "emulated", { zero: 2, reduceDtype: "bfloat16" });
+  // Each addend of a gradient is off by 2^-8 at most.
+  assertNear(rounded!, alone!, 2 ** -7);
 });
 
 test("two cards draw the tokens of one, whoever draws them, and learn the same of them", {
