@@ -16,6 +16,10 @@ export interface ShardDescription {
   readonly mode: SearchMode;
   /** Passages, removed ones included: rows are counted through all of them. */
   readonly passages: number;
+  /** Passages that can be found. */
+  readonly live: number;
+  /** Whether each vector is compared; a graph may find fewer passages than are asked for. */
+  readonly exact: boolean;
   /** Terms of its passages, for their average length; 0 without words. */
   readonly terms: number;
   /** Which share of a corpus it was built as. */
@@ -74,6 +78,8 @@ export class IndexShard {
       plan: await planOf(folder, manifest),
       mode: finder.mode,
       passages: manifest.segments.reduce((sum, { count }) => sum + count, 0),
+      live: this.#numLive,
+      exact: manifest.segments.every(({ vectors }) => vectors !== "hnsw"),
       terms: finder.bm25?.numTerms ?? 0,
       part: manifest.part,
     };

@@ -9,6 +9,8 @@ export const descriptionSchema = lazySchema((z) =>
     plan: z.string(),
     mode: z.enum(["bm25", "dense", "hybrid"]),
     passages: z.int().min(0),
+    live: z.int().min(0),
+    exact: z.boolean(),
     terms: z.int().min(0),
     part: z
       .looseObject({

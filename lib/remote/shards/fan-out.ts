@@ -5,6 +5,7 @@ import { byScore, fusedDepth, fuseRows, type RowHit } from "../../index-folder/f
 import type { Hit } from "../../search/search.ts";
 import { Fault } from "../fault.ts";
 import { type Columns, foundSchema, passagesSchema, preparedSchema } from "./answers.ts";
+import { foundFlaw, preparedFlaw } from "./flaws.ts";
 import type { PlacedShard, Whole } from "./whole.ts";
 
 /** What is looked for. */
@@ -18,6 +19,8 @@ interface Asked {
 interface Prepared {
   /** Of each query's terms, over all shards. */
   readonly frequencies: readonly (readonly number[])[];
+  /** The same within each shard. */
+  readonly ofShards: readonly (readonly (readonly number[])[])[];
   /** The queries' vectors: base64 of f32. */
   readonly vectors: string;
 }
@@ -40,29 +43,49 @@ async function prepare(whole: Whole, { queries, signal }: Asked): Promise<Prepar
   const { mode, shards } = whole;
   const words = mode === "dense" ? [] : queries;
   const turn = queries.join("").length % shards.length;
-  const answers = await ofEach(whole, async ({ servers, digest }, i) => {
+  const answers = await ofEach(whole, async (shard, i) => {
     const place = (i + turn) % shards.length;
     const vectors = mode === "bm25" ? [] : shareOf(queries, place, shards.length);
-    if (words.length + vectors.length === 0) return { place, frequencies: [], vectors: Buffer.of() };
-    const body = { digest, words, vectors };
-    const request = { path: ["shard", "prepare"], body, expect: preparedSchema() };
-    const answer = await servers.ask(request, signal);
-    if (answer.frequencies.length !== words.length) {
-      const got = answer.frequencies.length;
-      throw new Fault(`${servers.name}: expected frequencies of ${words.length} queries, got ${got}`);
-    }
-    return { ...answer, place, vectors: Buffer.from(answer.vectors, "base64") };
+    const asked = { numWords: words.length, numVectors: vectors.length };
+    if (words.length + vectors.length === 0)
+      return { place, ...asked, frequencies: [], vectors: Buffer.of() };
+    const answer = await shard.servers.ask(
+      {
+        path: ["shard", "prepare"],
+        body: { digest: shard.digest, words, vectors },
+        expect: preparedSchema(),
+        flaw: (prepared) => preparedFlaw(prepared, asked, shard),
+      },
+      signal,
+    );
+    return { ...answer, place, ...asked, vectors: Buffer.from(answer.vectors, "base64") };
   });
+  checkDims(answers, whole);
   const inPlace = [...answers].sort((a, b) => a.place - b.place);
+  const ofShards = answers.map(({ frequencies }) => frequencies);
   return {
+    ofShards,
     frequencies: words.map((_, q) =>
       sumOf(
-        answers.map(({ frequencies }) => frequencies[q] ?? []),
+        ofShards.map((each) => each[q] ?? []),
         whole,
       ),
     ),
     vectors: Buffer.concat(inPlace.map(({ vectors }) => vectors)).toString("base64"),
   };
+}
+
+/** @throws Fault where shards embed into vectors of different lengths */
+function checkDims(
+  answers: readonly { readonly numVectors: number; readonly vectors: Buffer }[],
+  { shards }: Whole,
+): void {
+  const dims = answers.map(({ numVectors, vectors }) => vectors.length / 4 / numVectors);
+  const first = dims.findIndex((dim) => !Number.isNaN(dim));
+  const other = dims.findIndex((dim) => !Number.isNaN(dim) && dim !== dims[first]);
+  if (other < 0) return;
+  const expected = `vectors of ${dims[first]} numbers, as ${shards[first]?.servers.name} makes them`;
+  throw new Fault(`${shards[other]?.servers.name}: expected ${expected}, got ${dims[other]}`);
 }
 
 /** Adds up what shards say of the terms of one query. */
@@ -86,28 +109,27 @@ function merged(found: readonly Columns[], query: number, whole: Whole, topK: nu
   return hits.sort(byScore).slice(0, topK);
 }
 
-function checkFound(found: Columns | undefined, count: number, { servers }: PlacedShard): Columns {
-  if (found?.rows.length === count) return found;
-  throw new Fault(`${servers.name}: expected rows for ${count} queries, got ${found?.rows.length ?? "none"}`);
-}
-
 /** Rankings of the whole. */
 async function findRows(whole: Whole, asked: Asked): Promise<RowHit[][]> {
   const { queries, topK, signal } = asked;
   const { mode, numPassages, numTerms } = whole;
   const prepared = await prepare(whole, asked);
   const depth = mode === "hybrid" ? Math.max(topK, fusedDepth) : topK;
-  const { frequencies } = prepared;
+  const { frequencies, ofShards } = prepared;
   const words = mode === "dense" ? undefined : { queries, numPassages, numTerms, frequencies };
   const vectors = mode === "bm25" ? undefined : prepared.vectors;
-  const answers = await ofEach(whole, async (shard) => {
-    const body = { digest: shard.digest, topK: depth, words, vectors };
-    const request = { path: ["shard", "find"], body, expect: foundSchema() };
-    const found = await shard.servers.ask(request, signal);
-    return {
-      words: words && checkFound(found.words, queries.length, shard),
-      vectors: vectors === undefined ? undefined : checkFound(found.vectors, queries.length, shard),
-    };
+  const answers = await ofEach(whole, (shard, i) => {
+    const numVectors = vectors === undefined ? 0 : queries.length;
+    const bounds = { depth, words: words && ofShards[i], numVectors };
+    return shard.servers.ask(
+      {
+        path: ["shard", "find"],
+        body: { digest: shard.digest, topK: depth, words, vectors },
+        expect: foundSchema(),
+        flaw: (found) => foundFlaw(found, bounds, shard),
+      },
+      signal,
+    );
   });
   const byWords = answers.flatMap((answer) => answer.words ?? []);
   const byVectors = answers.flatMap((answer) => answer.vectors ?? []);
@@ -130,11 +152,16 @@ async function readPassages(
   await ofEach(whole, async ({ servers, digest, first, passages: count }) => {
     const own = rows.filter((row) => row >= first && row < first + count);
     if (own.length === 0) return;
-    const body = { digest, rows: own.map((row) => row - first) };
-    const request = { path: ["shard", "passages"], body, expect: passagesSchema() };
-    const { passages: read } = await servers.ask(request, signal);
-    if (read.length !== own.length)
-      throw new Fault(`${servers.name}: expected ${own.length} passages, got ${read.length}`);
+    const { passages: read } = await servers.ask(
+      {
+        path: ["shard", "passages"],
+        body: { digest, rows: own.map((row) => row - first) },
+        expect: passagesSchema(),
+        flaw: ({ passages: { length } }) =>
+          length === own.length ? undefined : `expected ${own.length} passages, got ${length}`,
+      },
+      signal,
+    );
     for (const [i, row] of own.entries()) passages.set(row, read[i] as Passage);
   });
   return passages;

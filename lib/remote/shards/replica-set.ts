@@ -1,8 +1,10 @@
 /** A shard's servers: the one that is likely to be quickest is asked, another when it fails or takes long. */
-import { throwIfAborted } from "../../base/errors.ts";
+import { setTimeout as delay } from "node:timers/promises";
+import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { Fault } from "../fault.ts";
 import { Guard, type TransportOptions } from "../guard.ts";
-import { Replica, type ShardRequest } from "./replica.ts";
+import type { Description } from "./answers.ts";
+import { type Holding, isSameIndex, Replica, type ShardRequest, shownIndex } from "./replica.ts";
 
 /** How a shard's servers are asked. */
 export interface ReplicaSetOptions {
@@ -16,6 +18,7 @@ export class ReplicaSet {
   readonly #replicas: readonly Replica[];
   readonly #guard: Guard;
   readonly #hedgeAfterMs: number;
+  #holding: Holding | undefined;
 
   /**
    * @param name - stands at the beginning of error messages
@@ -39,7 +42,32 @@ export class ReplicaSet {
   }
 
   /**
-   * The first good answer of any server.
+   * What its servers hold. Those that do not answer, or long after the first, are asked before they are needed.
+   *
+   * @throws ERR_ARGUMENT naming two servers that hold different indexes; ERR_REMOTE where none answers
+   */
+  async describe(): Promise<Description> {
+    this.#holding = await this.#guard.run(() => this.#held());
+    return this.#holding.description;
+  }
+
+  async #held(): Promise<Holding> {
+    const order = await this.#inOrder();
+    const { kept, reasons } = await soonAfterFirst(
+      order.map((replica) => replica.describe()),
+      this.#hedgeAfterMs,
+    );
+    const [first, ...others] = kept;
+    if (first === undefined) throw this.#allFailed(reasons.filter((error) => error instanceof Fault));
+    const other = others.find(({ description }) => !isSameIndex(description, first.description));
+    if (other === undefined) return first;
+    const got = [first, other].map(({ server, description }) => `${shownIndex(description)} at ${server}`);
+    const what = `${this.name}: expected one index on all of its servers, got ${got.join(" and ")}`;
+    throw new SeekError("ERR_ARGUMENT", what);
+  }
+
+  /**
+   * The first good answer of any server; {@link describe} comes before.
    *
    * @throws ERR_REMOTE naming the shard and what each of its servers said; ERR_ABORTED
    */
@@ -51,6 +79,7 @@ export class ReplicaSet {
     const order = await this.#inOrder();
     throwIfAborted(signal, this.name);
     const faults: Fault[] = [];
+    const holding = this.#holding as Holding;
     let [numAsked, isDone] = [0, false];
     let timer: NodeJS.Timeout | undefined;
     return new Promise<Answer>((resolve, reject) => {
@@ -61,7 +90,7 @@ export class ReplicaSet {
         numAsked += 1;
         timer = setTimeout(askNext, this.#hedgeAfterMs);
         // One that another has overtaken is not stopped: that it is late has to be seen to the end.
-        replica.ask(request, signal).then(succeed, fail);
+        replica.ask(request, { holding, signal }).then(succeed, fail);
       };
       const end = (): void => {
         isDone = true;
@@ -102,4 +131,24 @@ export class ReplicaSet {
       retryAfterMs: waits.length === faults.length ? Math.min(...waits) : undefined,
     });
   }
+}
+
+/** What came of promises up to some milliseconds after the first was kept; all of it where each was rejected. */
+async function soonAfterFirst<Value>(
+  promises: readonly Promise<Value>[],
+  afterMs: number,
+): Promise<{ readonly kept: readonly Value[]; readonly reasons: readonly unknown[] }> {
+  const [kept, reasons]: [Value[], unknown[]] = [[], []];
+  const keep = (promise: Promise<Value>): Promise<unknown> =>
+    promise.then(
+      (value) => kept.push(value),
+      (error: unknown) => reasons.push(error),
+    );
+  const all = Promise.all(promises.map(keep));
+  await Promise.any(promises).catch(() => {});
+  const timer = new AbortController();
+  await Promise.race([all, delay(afterMs, undefined, { signal: timer.signal }).catch(() => {})]);
+  timer.abort();
+  // Others may still come.
+  return { kept: [...kept], reasons: [...reasons] };
 }

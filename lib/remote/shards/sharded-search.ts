@@ -101,7 +101,7 @@ export function shardedSearch(options: ShardedSearchOptions): Search {
       return found.flat();
     } catch (error) {
       // The servers may have got another index: the next search looks.
-      whole = undefined;
+      if (!signal?.aborted) whole = undefined;
       throw error;
     }
   };

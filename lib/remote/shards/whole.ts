@@ -2,16 +2,14 @@
 import { SeekError } from "../../base/errors.ts";
 import type { SearchMode } from "../../index-folder/find.ts";
 import type { Bm25Whole } from "../../search/bm25.ts";
-import { type Description, descriptionSchema } from "./answers.ts";
+import type { Description } from "./answers.ts";
 import type { ReplicaSet } from "./replica-set.ts";
 
 /** A shard, and where its passages stand among all. */
-export interface PlacedShard {
+export interface PlacedShard extends Pick<Description, "digest" | "passages" | "live" | "exact"> {
   readonly servers: ReplicaSet;
-  readonly digest: string;
   /** Row of its first passage in the whole. */
   readonly first: number;
-  readonly passages: number;
 }
 
 /** All shards of a corpus, in the order of its passages. */
@@ -76,18 +74,17 @@ function modeOf([, { mode: served }]: Described, asked: SearchMode | undefined, 
  * @throws ERR_ARGUMENT for shards that do not belong together; ERR_REMOTE
  */
 export async function wholeOf(servers: readonly ReplicaSet[], mode: SearchMode | undefined): Promise<Whole> {
-  const request = { path: ["shard"], expect: descriptionSchema() };
   const found = await Promise.all(
-    servers.map(async (each): Promise<Described> => [each, await each.ask(request)]),
+    servers.map(async (each): Promise<Described> => [each, await each.describe()]),
   );
   checkAlike(found);
   const ordered = inOrder(found);
   let [numPassages, numTerms] = [0, 0];
-  const shards = ordered.map(([each, { digest, passages, terms }]): PlacedShard => {
+  const shards = ordered.map(([each, { digest, passages, live, exact, terms }]): PlacedShard => {
     const first = numPassages;
     numPassages += passages;
     numTerms += terms;
-    return { servers: each, digest, first, passages };
+    return { servers: each, digest, first, passages, live, exact };
   });
   const [first] = found as [Described];
   return { shards, numPassages, numTerms, mode: modeOf(first, mode, first[0].name) };
