@@ -1,6 +1,7 @@
 /** Shards on servers of their own find what one index finds, number for number. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { removeFromIndex } from "../../../lib/index-folder/change/edit.ts";
 import { openIndex } from "../../../lib/index-folder/open.ts";
 import { shardedSearch } from "../../../lib/remote/shards/sharded-search.ts";
 import { withReranking } from "../../../lib/search/reranking.ts";
@@ -57,6 +58,19 @@ test("candidates that are scored again are as good as one index's at every place
   one.close();
   for (const each of servers) await each[Symbol.asyncDispose]();
   await again.remove();
+});
+
+test("passages that are removed from a shard are removed from the whole, and rankings are no shorter than what is left", async () => {
+  const fewer = await buildShards(90, 2);
+  const removed = fewer.passages.filter((_, i) => i % 3 === 0 && i < 40).map(({ id }) => id);
+  for (const folder of [fewer.whole, fewer.shards[0] ?? ""]) await removeFromIndex(folder, removed);
+  const servers = await Promise.all(fewer.shards.map((folder) => serveIndex(folder)));
+  const one = await openIndex(fewer.whole);
+  const search = shardedSearch({ shards: servers.map(({ url }) => [url]) });
+  for (const topK of [5, 90]) assert.deepEqual(await search(queries, { topK }), await one(queries, { topK }));
+  one.close();
+  for (const each of servers) await each[Symbol.asyncDispose]();
+  await fewer.remove();
 });
 
 test("shards named in another order are searched in the order of their passages", async () => {
