@@ -43,7 +43,9 @@ export async function inJob(
   }
   const { rank, size, address, port, isServedByLauncher: isServed, restarts } = place;
   const { ProcessGroup } = await import("../../lib/comm/process-group.ts");
-  const processGroup = await ProcessGroup.open({ rank, size, address, port, isServed, job: `${restarts}` });
+  const { signal } = io;
+  const where = { rank, size, address, port, isServed, job: `${restarts}`, signal };
+  const processGroup = await toldWhileWaiting(io, where, ProcessGroup.open(where));
   try {
     const own = rank === 0 ? io : quietIo(io);
     if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, io: own });
@@ -53,6 +55,24 @@ export async function inJob(
     throw error;
   } finally {
     await processGroup.close();
+  }
+}
+
+/** A job of which a process is missing says nothing by itself. */
+const quietMs = 10_000;
+
+/** Says that it waits for the others where that takes long. */
+async function toldWhileWaiting<Group>(
+  { log }: CommandIo,
+  { rank, size, address, port }: { rank: number; size: number; address: string; port: number },
+  meeting: Promise<Group>,
+): Promise<Group> {
+  const message = `rank ${rank} waits until all ${size} ranks have come to ${address}:${port}, 5 minutes at most`;
+  const timer = setTimeout(() => log(message), quietMs);
+  try {
+    return await meeting;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

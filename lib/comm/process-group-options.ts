@@ -19,6 +19,10 @@ export interface ProcessGroupOptions {
   readonly arrivalMs?: number;
   /** How long a rank may be silent before it counts as dead, in ms. @default 15 s */
   readonly patienceMs?: number;
+  /** How long others may wait for a rank that is not dead, in ms. @default 1 hour */
+  readonly stallMs?: number;
+  /** Ends the meeting of the ranks. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The type of each. */
@@ -31,4 +35,6 @@ export const optionKinds: OptionKinds<ProcessGroupOptions> = {
   job: "string",
   arrivalMs: countKind,
   patienceMs: countKind,
+  stallMs: countKind,
+  signal: "signal",
 };

@@ -3,7 +3,8 @@ import { deserialize, serialize } from "node:v8";
 import type { NativeProcessGroup } from "../base/addon/comm.ts";
 import { native } from "../base/addon/native.ts";
 import { checkOptions, shownValue } from "../base/check-options.ts";
-import { codeOf, type ErrorCode, SeekError } from "../base/errors.ts";
+import { codeOf, type ErrorCode, SeekError, throwIfAborted } from "../base/errors.ts";
+import { packageVersion } from "../base/package-root.ts";
 import { optionKinds, type ProcessGroupOptions } from "./process-group-options.ts";
 
 const usualPatienceMs = 15_000;
@@ -17,21 +18,20 @@ interface Settled<Value> {
   readonly cause?: unknown;
 }
 
-async function settled<Value>(value: Value | Promise<Value>): Promise<Settled<Value>> {
+/** A value, or why there is none, as it goes to other ranks. */
+async function settled<Value>(what: string, value: Value | Promise<Value>): Promise<Settled<Value>> {
   try {
-    return { value: await value };
+    return { what, value: await value };
   } catch (cause) {
     const message = cause instanceof Error ? cause.message : String(cause);
-    return { failure: { code: codeOf(cause) ?? "ERR_INTERNAL", message }, cause };
+    return { what, failure: { code: codeOf(cause) ?? "ERR_INTERNAL", message }, cause };
   }
 }
 
-const ending = "the end of the work";
+const written = ({ what, value, failure }: Settled<unknown>): Uint8Array =>
+  serialize(failure === undefined ? { what, value } : { what, failure });
 
-function strayed(what: string, rank: number, other: string | undefined): SeekError {
-  const message = `expected all ranks at "${what}", got rank ${rank} at "${other}": they do not run the same program`;
-  return new SeekError("ERR_STATE", message);
-}
+const ending = "the end of the work";
 
 /**
  * The processes of one job (torch.distributed's c10d: a TCPStore, and Gloo between CPUs). All ranks make the same calls
@@ -49,14 +49,14 @@ export class ProcessGroup {
   /** What Trainer and Critic take; nothing else should. @internal */
   readonly handle: NativeProcessGroup;
   readonly #options: ProcessGroupOptions;
-  /** What the ranks are called in errors: their numbers in the whole job. */
-  readonly #numbers: readonly number[];
+  /** What the ranks are called in errors: their numbers in the whole job. @internal */
+  readonly numbers: readonly number[];
   #isClosed = false;
   #numNames = 0;
 
   private constructor(handle: NativeProcessGroup, options: ProcessGroupOptions, numbers: readonly number[]) {
     this.handle = handle;
-    this.#numbers = numbers;
+    this.numbers = numbers;
     this.#options = options;
     this.rank = options.rank;
     this.size = options.size;
@@ -83,10 +83,18 @@ export class ProcessGroup {
 
   static async #meet(options: ProcessGroupOptions, numbers: readonly number[]): Promise<ProcessGroup> {
     const { rank, size, port, address = "127.0.0.1", isServed = false, job = "0" } = options;
-    const { arrivalMs = 300_000, patienceMs = usualPatienceMs } = options;
+    const { arrivalMs = 300_000, patienceMs = usualPatienceMs, stallMs = 3_600_000, signal } = options;
+    throwIfAborted(signal, "processGroup");
     const handle = new (native().ProcessGroupHandle)();
     const place = { rank, size, address, port, servesStore: rank === 0 && !isServed, job };
-    await handle.open({ ...place, arrivalMs, patienceMs, numbers: Int32Array.from(numbers) });
+    const times = { arrivalMs, patienceMs, stallMs };
+    const giveUp = (): void => handle.cancel();
+    signal?.addEventListener("abort", giveUp, { once: true });
+    try {
+      await handle.open({ ...place, ...times, version: packageVersion(), numbers: Int32Array.from(numbers) });
+    } finally {
+      signal?.removeEventListener("abort", giveUp);
+    }
     return new ProcessGroup(handle, options, numbers);
   }
 
@@ -98,7 +106,7 @@ export class ProcessGroup {
    * @throws ERR_REMOTE naming a rank that is gone
    */
   async beside(name: string): Promise<ProcessGroup> {
-    return ProcessGroup.#meet({ ...this.#options, ...(await this.#together(name)) }, this.#numbers);
+    return ProcessGroup.#meet({ ...this.#options, ...(await this.#together(name)) }, this.numbers);
   }
 
   /**
@@ -114,7 +122,7 @@ export class ProcessGroup {
     const meeting = await this.#together(name);
     const rank = ranks.indexOf(this.rank);
     if (rank < 0) return undefined;
-    const numbers = ranks.map((one) => this.#numbers[one]!);
+    const numbers = ranks.map((one) => this.numbers[one]!);
     return ProcessGroup.#meet({ ...this.#options, ...meeting, rank, size: ranks.length }, numbers);
   }
 
@@ -136,47 +144,53 @@ export class ProcessGroup {
    *   closed
    */
   async allGather<Value>(what: string, value: Value | Promise<Value>): Promise<Value[]> {
-    const own = await settled(value);
-    const { failure, cause } = own;
-    const told = failure === undefined ? { what, value: own.value } : { what, failure };
-    const messages = await this.handle.exchange(serialize(told), what);
-    if (cause !== undefined) throw cause;
-    return messages.map((message, rank) => {
-      const other = deserialize(message) as Settled<Value>;
-      if (other.failure !== undefined)
-        throw new SeekError(other.failure.code, `rank ${this.#numbers[rank]}: ${other.failure.message}`);
-      if (other.what !== what) throw strayed(what, this.#numbers[rank]!, other.what);
-      return other.value as Value;
-    });
+    const own = await settled(what, value);
+    const messages = await this.handle.exchange(written(own), what);
+    if (own.cause !== undefined) throw own.cause;
+    return messages.map((message, rank) => this.#told<Value>(message, rank, what));
+  }
+
+  /** @throws what another rank failed with, naming it; ERR_STATE where it is elsewhere */
+  #told<Value>(message: Uint8Array, rank: number, expected: string): Value {
+    const { what, value, failure } = deserialize(message) as Settled<Value>;
+    const name = `rank ${this.numbers[rank]}`;
+    if (failure !== undefined) throw new SeekError(failure.code, `${name}: ${failure.message}`);
+    if (what === expected) return value as Value;
+    const strayed = `expected all ranks at "${expected}", got ${name} at "${what}": they do not run the same program`;
+    throw new SeekError("ERR_STATE", strayed);
   }
 
   /**
-   * Tells every rank the value of one.
+   * Tells every rank the value of one. A promise that rejects there makes the call reject on all.
    *
    * @param what - is told, for errors
-   * @param value - the root's; that of the others is not looked at
+   * @param value - the root's, or a promise of it; that of the others is not looked at
    * @param root - whose it is, `@default` 0
    * @returns the root's value
-   * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
+   * @throws ERR_REMOTE naming the rank that is gone; what the root's `value` rejects with; ERR_STATE once closed
    */
-  async broadcast<Value>(what: string, value: Value, root = 0): Promise<Value> {
-    const own = this.rank === root ? serialize(value) : new Uint8Array(0);
-    return deserialize(await this.handle.broadcast(own, root, what)) as Value;
+  async broadcast<Value>(what: string, value: Value | Promise<Value>, root = 0): Promise<Value> {
+    const own = this.rank === root ? await settled(what, value) : undefined;
+    const message = await this.handle.broadcast(own ? written(own) : new Uint8Array(0), root, what);
+    if (own?.cause !== undefined) throw own.cause;
+    return this.#told<Value>(message, root, what);
   }
 
   /**
-   * Tells one rank a value of each, and the others nothing.
+   * Tells one rank a value of each, and the others nothing. A promise that rejects on a rank rejects there and on the root.
    *
    * @param what - is told, for errors
-   * @param value - this rank's: anything that `structuredClone` takes
+   * @param value - this rank's, or a promise of it: anything that `structuredClone` takes
    * @param root - who is told, `@default` 0
    * @returns on the root one value of each rank, in their order; undefined elsewhere
-   * @throws ERR_REMOTE naming the rank that is gone; ERR_STATE once closed
+   * @throws ERR_REMOTE naming the rank that is gone; what `value` rejects with; ERR_STATE once closed
    */
-  async gather<Value>(what: string, value: Value, root = 0): Promise<Value[] | undefined> {
-    const messages = await this.handle.gather(serialize(value), root, what);
+  async gather<Value>(what: string, value: Value | Promise<Value>, root = 0): Promise<Value[] | undefined> {
+    const own = await settled(what, value);
+    const messages = await this.handle.gather(written(own), root, what);
+    if (own.cause !== undefined) throw own.cause;
     if (this.rank !== root) return undefined;
-    return messages.map((message) => deserialize(message) as Value);
+    return messages.map((message, rank) => this.#told<Value>(message, rank, what));
   }
 
   /**
@@ -208,9 +222,9 @@ export class ProcessGroup {
    * @internal
    */
   async endWith(error: unknown): Promise<void> {
-    const { failure } = await settled(Promise.reject(error));
+    const failed = await settled(ending, Promise.reject(error));
     try {
-      const messages = await this.handle.exchange(serialize({ what: ending, failure }), ending);
+      const messages = await this.handle.exchange(written(failed), ending);
       if (messages.every((message) => (deserialize(message) as Settled<unknown>).what === ending)) return;
     } catch {}
     this.fail(error);
@@ -225,24 +239,6 @@ export class ProcessGroup {
     if (!this.#isClosed) this.handle.report(error instanceof Error ? error.message : String(error));
   }
 
-  /**
-   * Refuses to go on where ranks were given different things.
-   *
-   * @param values - by their names, as JSON can say them
-   * @throws ERR_ARGUMENT naming what differs, the rank and both values
-   */
-  async agree(values: Readonly<Record<string, unknown>>): Promise<void> {
-    const own = Object.fromEntries(Object.entries(values).map(([name, one]) => [name, JSON.stringify(one)]));
-    const [first, ...others] = await this.allGather("settings", own);
-    for (const [i, other] of others.entries()) {
-      const names = [...new Set([...Object.keys(first!), ...Object.keys(other)])];
-      const name = names.find((each) => first![each] !== other[each]);
-      if (name === undefined) continue;
-      const what = `${name}: expected the same on all ranks, got ${first![name]} on rank ${this.#numbers[0]} and ${other[name]} on rank ${this.#numbers[i + 1]}`;
-      throw new SeekError("ERR_ARGUMENT", what);
-    }
-  }
-
   /** Leaves the group: returns when every rank has, or once they could read why one has failed. Idempotent. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
@@ -254,24 +250,6 @@ export class ProcessGroup {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-}
-
-/**
- * Ends work between two steps when the signal of any rank has fired, on all of them at the same place.
- *
- * @param processGroup - the ranks; undefined for one process
- * @param signal - this rank's
- * @param what - is ended, for the message
- * @throws ERR_ABORTED
- */
-export async function throwIfAnyAborted(
-  processGroup: ProcessGroup | undefined,
-  signal: AbortSignal | undefined,
-  what: string,
-): Promise<void> {
-  const isAborted = signal?.aborted === true;
-  const told = (await processGroup?.allGather(`${what}: whether to go on`, isAborted)) ?? [isAborted];
-  if (told.includes(true)) throw new SeekError("ERR_ABORTED", `${what}: aborted`, { cause: signal?.reason });
 }
 
 /** The kind of an option that takes a group. */

@@ -5,7 +5,7 @@ import { checkOptions } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError } from "../base/errors.ts";
 import { mixSeed } from "../base/random.ts";
-import { throwIfAnyAborted } from "../comm/process-group.ts";
+import { throwIfAnyAborted } from "../comm/agreement.ts";
 import { checkQuestions } from "../data/question.ts";
 import { nextKlCoef } from "./algorithm/kl-target.ts";
 import { type Collapse, CollapseGuard } from "./collapse.ts";

@@ -11,7 +11,7 @@ import {
   wholeKind,
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { throwIfAnyAborted } from "../comm/process-group.ts";
+import { throwIfAnyAborted } from "../comm/agreement.ts";
 import type { Schedule } from "./algorithm/schedule.ts";
 import { itemsOfStep } from "./batch/order.ts";
 import type { TrainSequence } from "./batch/packing.ts";

@@ -5,7 +5,7 @@ import { mixSeed } from "../base/random.ts";
 import type { ProcessGroup } from "../comm/process-group.ts";
 import type { Question } from "../data/question.ts";
 import { scoreGroup, scoreTrajectory, totalReward } from "../reward/score-trajectory.ts";
-import type { Telling } from "../rollout/ranked-questions.ts";
+import type { AskingRanks, Telling } from "../rollout/ranked-questions.ts";
 import type { ResponseLengths } from "../rollout/response-lengths.ts";
 import { runQuestions } from "../rollout/run-questions.ts";
 import type { Trajectory } from "../rollout/trajectory.ts";
@@ -127,9 +127,12 @@ export function stepRollouts(step: number, options: StepTask, ranks?: RolloutRan
   const count = task.questions.length;
   const items = itemsOfStep(step, { count, perStep: batch.questions, seed });
   const { dynamicSampling: rounds = 0 } = algorithm;
+  // The last step that every rank has when this one begins, however far ahead each is.
+  const sizeOf = ranks?.lengths.before(step - (batch.staleness ?? 0));
   const sample = async (asked: readonly number[], first: number) => {
-    const groups = await sampleGroups(step, asked, first, options, ranks);
-    for (const group of groups) ranks?.lengths.add(group);
+    const sizes = sizeOf && asked.map((item) => sizeOf(task.questions[item]!));
+    const groups = await sampleGroups(step, asked, first, options, ranks && { ...ranks, sizes });
+    for (const group of groups) ranks?.lengths.add(step, group);
     return groups;
   };
   return sampleDynamically(items, sample, { rounds, count, seed, step });
@@ -141,7 +144,7 @@ async function sampleGroups(
   items: readonly number[],
   first: number,
   options: StepTask,
-  ranks: RolloutRanks | undefined,
+  ranks: (RolloutRanks & Pick<AskingRanks, "sizes">) | undefined,
 ): Promise<SampledRollout[][]> {
   const { task, batch, algorithm, seed = 0, signal } = options;
   const samples = typeof batch.samples === "function" ? batch.samples(step) : (batch.samples ?? 1);
@@ -157,11 +160,14 @@ async function sampleGroups(
     ranks: ranks && {
       ...ranks,
       telling: ranks.telling(asked),
-      sizes: asked.map((question) => ranks.lengths.of(question)),
       what: `${ranks.name}, step ${step + 1}, groups from ${first}`,
     },
   });
-  return results.filter((group) => group !== undefined);
+  return results.map((group, i) => {
+    if (group === undefined)
+      throw new SeekError("ERR_INTERNAL", `step ${step + 1}: nobody asked group ${first + i}`);
+    return group;
+  });
 }
 
 /** Those with a reward. @throws ERR_REMOTE when there is none */

@@ -40,6 +40,7 @@ std::vector<int64_t> ProcessGroup::lengths_of(const Message& own, const char* wh
 
 std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, const char* what) {
   if (parts_ == nullptr) return {own};
+  parts_->watch->note(what);
   const std::vector<int64_t> lengths = lengths_of(own, what);
   std::vector<Message> messages(place_.size);
   std::vector<Pending> pending;
@@ -58,6 +59,7 @@ std::vector<ProcessGroup::Message> ProcessGroup::exchange(const Message& own, co
 
 std::vector<ProcessGroup::Message> ProcessGroup::gather(const Message& own, int root, const char* what) {
   if (parts_ == nullptr) return {own};
+  parts_->watch->note(what);
   const std::vector<int64_t> lengths = lengths_of(own, what);
   std::vector<Message> messages(place_.size);
   messages[place_.rank] = own;
@@ -76,15 +78,6 @@ std::vector<ProcessGroup::Message> ProcessGroup::gather(const Message& own, int 
 
 ProcessGroup::Message ProcessGroup::broadcast(const Message& message, int root, const char* what) {
   return exchange(place_.rank == root ? message : Message(), what)[root];
-}
-
-int64_t ProcessGroup::count(const std::string& name) {
-  if (parts_ == nullptr) return counts_[name]++;
-  try {
-    return parts_->store->add("count/" + name, 1) - 1;
-  } catch (const std::exception& error) {
-    fail(ErrorCode::kRemote, name, ": ", parts_->cause(error));
-  }
 }
 
 }  // namespace seekrl::comm

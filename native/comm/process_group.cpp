@@ -2,13 +2,10 @@
 #include "comm/process_group.h"
 
 #include <ATen/ops/empty_like.h>
-#include <c10/util/Logging.h>
 
 #include <algorithm>
 #include <chrono>
-#include <future>
 #include <thread>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
@@ -20,21 +17,9 @@ namespace seekrl::comm {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 
 // How often one who waits looks whether all are still there.
 constexpr milliseconds kLook{200}, kSoon{10};
-
-// How long the store outlives a failure, so that every rank reads what has happened.
-constexpr milliseconds kTold{2000};
-
-c10::intrusive_ptr<c10d::Backend> open_gloo(const StorePointer& store, const Place& place, const std::string& line) {
-  // Longer than anybody waits: the watch tells who is gone.
-  const auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::hours(24 * 365));
-  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname(own_address(place)));
-  const auto prefixed = c10::make_intrusive<c10d::PrefixStore>(line, store);
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(prefixed, place.rank, place.size, options);
-}
 
 bool is_done(c10d::Work& work, milliseconds most) {
   try {
@@ -51,12 +36,6 @@ std::string first_sentence(const std::string& message) { return message.substr(0
 void check(const at::Tensor& tensor) { TORCH_INTERNAL_ASSERT(tensor.is_contiguous()); }
 
 }  // namespace
-
-void ProcessGroup::Parts::connect() {
-  tensors = open_gloo(store, place, "tensors");
-  messages = open_gloo(store, place, "messages");
-  connections.hold(*store, place);
-}
 
 std::string ProcessGroup::Parts::cause(const std::exception& error) const {
   if (const auto failure = watch->awaited_failure()) return *failure;
@@ -113,39 +92,6 @@ nccl::Cards& ProcessGroup::Parts::cards_of(const at::Tensor& tensor) {
   return *cards;
 }
 
-ProcessGroup::ProcessGroup(const Place& place, const std::atomic<bool>& is_cancelled) : place_(place) {
-  if (place.size == 1) return;
-  FLAGS_caffe2_log_level = 3;  // c10d prints what it also throws
-  auto parts = std::make_shared<Parts>();
-  parts->place = place;
-  parts->store = meet(place, is_cancelled);
-  parts->watch = std::make_shared<Watch>(place);
-  // On a thread of its own, which may wait for a rank that is gone: then it is left behind.
-  std::packaged_task<void()> connecting([parts] { parts->connect(); });
-  std::future<void> connected = connecting.get_future();
-  std::thread(std::move(connecting)).detach();
-  const auto fail_to_connect = [&](const std::string& why) {
-    fail(ErrorCode::kRemote, place.name_of(place.rank), ": connecting the ranks: ", why);
-  };
-  while (connected.wait_for(kLook) != std::future_status::ready) {
-    if (const auto failure = parts->watch->failure()) fail_to_connect(*failure);
-    if (is_cancelled) parts->watch->cancel(place.name_of(place.rank) + " has left before all were connected");
-  }
-  try {
-    connected.get();
-  } catch (const std::exception& error) {
-    fail_to_connect(parts->cause(error));
-  }
-  parts_ = std::move(parts);
-}
-
-ProcessGroup::~ProcessGroup() {
-  if (parts_ == nullptr || has_left_) return;
-  cancel();
-  // Threads of a job that failed may wait for machines that never answer: they are left behind.
-  static_cast<void>(new std::shared_ptr<Parts>(std::move(parts_)));
-}
-
 Pending ProcessGroup::begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
   using Operation = Pending::Operation;
   return Pending(std::make_shared<Operation>(Operation{parts_, what, std::move(work), nullptr, std::move(held)}));
@@ -164,6 +110,7 @@ Pending ProcessGroup::begun_on_card(const at::Tensor& tensor, const char* what, 
 Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
+  parts_->watch->note(what);
   if (!tensor.is_cpu())
     return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.all_reduce(tensor); });
   std::vector<at::Tensor> tensors{tensor};
@@ -173,6 +120,7 @@ Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
 Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what) {
   check(own);
   check(all);
+  if (parts_ != nullptr) parts_->watch->note(what);
   at::Tensor output = own, input = all;
   if (parts_ != nullptr && !own.is_cpu())
     return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.reduce_scatter(own, all); });
@@ -184,6 +132,7 @@ Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& al
 Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, const char* what) {
   check(own);
   check(all);
+  if (parts_ != nullptr) parts_->watch->note(what);
   at::Tensor output = all, input = own;
   if (parts_ != nullptr && !own.is_cpu())
     return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.all_gather(all, own); });
@@ -193,6 +142,11 @@ Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, c
 }
 
 Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* what) {
+  if (parts_ != nullptr) parts_->watch->note(what);
+  return hear(tensor, root, what);
+}
+
+Pending ProcessGroup::hear(const at::Tensor& tensor, int root, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
   if (!tensor.is_cpu())
@@ -206,6 +160,7 @@ Pending ProcessGroup::broadcast(const at::Tensor& tensor, int root, const char* 
 Pending ProcessGroup::all_to_all(const at::Tensor& to, const at::Tensor& from, const char* what) {
   check(to);
   check(from);
+  if (parts_ != nullptr) parts_->watch->note(what);
   if (parts_ != nullptr && !to.is_cpu())
     return begun_on_card(to, what, [&](nccl::Cards& cards) { return cards.all_to_all(to, from); });
   at::Tensor output = to, input = from;
@@ -220,6 +175,7 @@ void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
   require((place_.size & (place_.size - 1)) == 0, ErrorCode::kArgument, what,
           ": expected a number of ranks that is a power of two, got ", place_.size);
   if (parts_ == nullptr) return;
+  parts_->watch->note(what);
   at::Tensor other = at::empty_like(tensor);
   for (int distance = 1; distance < place_.size; distance *= 2) {
     swap(tensor, other, place_.rank ^ distance, what);
@@ -235,45 +191,6 @@ void ProcessGroup::swap(const at::Tensor& tensor, const at::Tensor& other, int p
   Pending sending = begun(parts_->tensors->send(sent, partner, tag), sent, what);
   begun(parts_->tensors->recv(received, partner, tag), received, what).wait();
   sending.wait();
-}
-
-void ProcessGroup::report(const std::string& message) {
-  if (parts_ != nullptr) parts_->watch->report(place_.name_of(place_.rank) + ": " + message);
-}
-
-std::string ProcessGroup::failure() const { return parts_ == nullptr ? "" : parts_->watch->failure().value_or(""); }
-
-void ProcessGroup::cancel() {
-  if (parts_ == nullptr || has_left_) return;
-  parts_->watch->cancel(place_.name_of(place_.rank) + " has closed its group before the others");
-}
-
-// Whether all ranks have come so far; not, where one has failed.
-bool ProcessGroup::await_all_at(const char* point) {
-  parts_->store->add(point, 1);
-  for (milliseconds rest = kSoon; parts_->store->add(point, 0) < place_.size; rest = std::min(2 * rest, kLook)) {
-    if (!failure().empty()) return false;
-    std::this_thread::sleep_for(rest);
-  }
-  return true;
-}
-
-void ProcessGroup::leave() {
-  if (parts_ == nullptr || has_left_) return;
-  try {
-    // What a rank has sent is with the others before its connections end, and all know it before the store ends.
-    if (failure().empty() && await_all_at("left")) {
-      parts_->store->add("gone", place_.serves_store ? 0 : 1);
-      while (place_.serves_store && parts_->store->add("gone", 0) < place_.size - 1 && failure().empty())
-        std::this_thread::sleep_for(kSoon);
-      has_left_ = true;
-      parts_->watch->leave();
-      return;
-    }
-    if (place_.serves_store) std::this_thread::sleep_for(kTold);
-  } catch (const c10::Error&) {
-    return;  // rank 0 is gone, and with it the store
-  }
 }
 
 }  // namespace seekrl::comm

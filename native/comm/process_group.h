@@ -59,6 +59,8 @@ class ProcessGroup {
   Pending reduce_scatter(const at::Tensor& own, const at::Tensor& all, const char* what);
   Pending all_gather(const at::Tensor& all, const at::Tensor& own, const char* what);
   Pending broadcast(const at::Tensor& tensor, int root, const char* what);
+  // As `broadcast`, for what others may wait for as long as the root has nothing to say: to wait is no stall.
+  Pending hear(const at::Tensor& tensor, int root, const char* what);
   // Of each rank the part of `from` in this one's place, in the order of ranks.
   Pending all_to_all(const at::Tensor& to, const at::Tensor& from, const char* what);
   // Sums in place, in an order that does not depend on how many ranks share the work: neighbours first, then pairs of
@@ -101,7 +103,7 @@ class ProcessGroup {
   template <class Call>
   Pending begun_on_card(const at::Tensor& tensor, const char* what, Call call) const;
   void swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const;
-  bool await_all_at(const char* point);
+  void await_at(const char* point, int64_t number) const;
   std::vector<int64_t> lengths_of(const Message& own, const char* what) const;
 
   Place place_;

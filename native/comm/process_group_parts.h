@@ -27,6 +27,8 @@ struct ProcessGroup::Parts {
   std::unique_ptr<nccl::Cards> cards;  // once a collective was on a card
 
   void connect();
+  // What the store's counter is after `number` was added. ERR_REMOTE as soon as a rank is known to be gone.
+  int64_t add(const std::string& key, int64_t number) const;
   nccl::Cards& cards_of(const at::Tensor& tensor);
   // Why an operation failed: who is gone, which becomes known a little after a connection broke; else whose it was.
   std::string cause(const std::exception& error) const;

@@ -5,10 +5,12 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <torch/version.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -26,6 +28,8 @@ using std::chrono::steady_clock;
 // One try to connect: a wait that nobody can cancel.
 constexpr milliseconds kTry{2000}, kLeast{100};
 
+const std::string kRefused = "refused";
+
 std::string arrival_key(int rank) { return "arrived/" + std::to_string(rank); }
 
 std::string missing_ranks(c10d::Store& store, const Place& place) {
@@ -39,15 +43,35 @@ std::string missing_ranks(c10d::Store& store, const Place& place) {
   return names;
 }
 
+std::string form_of(const Place& place) {
+  return std::to_string(place.size) + " ranks of SeekRL " + place.version + " on libtorch " + TORCH_VERSION;
+}
+
+// Ranks that were told of another job would wait for each other until their patience ends: the first to come says what
+// it is, and one that differs refuses for all.
+void require_alike(c10d::Store& store, const Place& place) {
+  const std::string own = form_of(place);
+  store.compareSet("form", "", own);
+  const std::string first = store.get_to_str("form");
+  if (first == own) return;
+  std::ostringstream message;
+  message << place.name_of(place.rank) << ": expected " << first << ", as the first to come said, got " << own
+          << ". Remedy: the same program and the same size for all, or another port for another job";
+  store.set(kRefused, message.str());
+  fail(ErrorCode::kArgument, message.str());
+}
+
 void await_all(c10d::Store& store, const Place& place, steady_clock::time_point deadline,
                const std::atomic<bool>& is_cancelled) {
   const int64_t times = store.add(arrival_key(place.rank), 1);
   require(
       times == 1, ErrorCode::kArgument, place.name_of(place.rank),
       ": expected one process of each rank, got another of this one. Remedy: a job of another name, or another port");
+  require_alike(store, place);
   const bool is_last = store.add("arrivals", 1) == place.size;
   if (is_last) store.set("complete", "yes");
   while (!store.check({"complete"})) {
+    if (store.check({kRefused})) fail(ErrorCode::kRemote, store.get_to_str(kRefused));
     require(!is_cancelled, ErrorCode::kAborted, "process group: closed before all ranks had come");
     require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
             static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place),
@@ -88,9 +112,10 @@ StorePointer meet(const Place& place, const std::atomic<bool>& is_cancelled) {
       // The store of the job before, on the same port, which was about to end.
       if (steady_clock::now() + kLeast >= deadline) fail(ErrorCode::kRemote, error.what_without_backtrace());
     } catch (const Error& error) {
+      require(!is_cancelled, ErrorCode::kAborted, "process group: closed before all ranks had come");
       // Others may come before the one that serves them.
       const bool is_final = place.serves_store || error.code() != ErrorCode::kRemote;
-      if (is_final || is_cancelled || steady_clock::now() + kLeast >= deadline) throw;
+      if (is_final || steady_clock::now() + kLeast >= deadline) throw;
     }
     std::this_thread::sleep_for(kLeast);
   }

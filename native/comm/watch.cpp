@@ -1,6 +1,7 @@
 // Heartbeats, and the first failure that a rank wrote down.
 #include "comm/watch.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace seekrl::comm {
@@ -23,6 +24,20 @@ struct Heard {
   steady_clock::time_point at = steady_clock::now();
 };
 
+// How many collectives a rank has come to, and the last of them.
+struct Progress {
+  int64_t count = 0;
+  std::string what;
+  std::optional<steady_clock::time_point> behind_since = std::nullopt;  // others, unchanged
+};
+
+std::string progress_key(int rank) { return "at/" + std::to_string(rank); }
+
+// Of the beats: a stall need not be noticed at once, and to look takes two questions a rank.
+int beats_between_looks(milliseconds stall) {
+  return static_cast<int>(std::clamp<int64_t>(stall / (4 * kBeat), 1, 20));
+}
+
 }  // namespace
 
 struct Watch::State {
@@ -35,8 +50,15 @@ struct Watch::State {
   std::condition_variable reported;
   steady_clock::time_point answered = steady_clock::now();  // when the store last did
   std::vector<Heard> heard;
+  Progress own;      // under the mutex
+  int64_t told = 0;  // of its count
+  std::vector<Progress> of_ranks;
+  int num_beats = 0;
 
   void beat();
+  void tell_progress();
+  Progress progress_of(int rank);
+  void look_for_stall();
   void write_report();
   void look_at(int rank);
   void find_failure();
@@ -60,10 +82,12 @@ void Watch::State::write_report() {
 
 void Watch::State::beat() {
   write_report();
+  tell_progress();
   store->add(beat_key(place.rank), 1);
   // Rank 0 looks at all, and all at rank 0: its store may be a launcher's, which outlives it.
   for (int rank = 1; place.rank == 0 && rank < place.size; ++rank) look_at(rank);
   if (place.rank != 0) look_at(0);
+  if (place.rank == 0 && ++num_beats % beats_between_looks(place.stall) == 0) look_for_stall();
   find_failure();
   std::lock_guard lock(mutex);
   answered = steady_clock::now();
@@ -78,6 +102,47 @@ void Watch::State::look_at(int rank) {
   std::ostringstream message;
   message << place.name_of(rank) << " has not been heard of for " << place.patience.count() / 1000 << " s";
   store->compareSet(kFailed, "", message.str());
+}
+
+void Watch::State::tell_progress() {
+  std::string text;
+  {
+    std::lock_guard lock(mutex);
+    if (told == own.count) return;
+    told = own.count;
+    text = std::to_string(own.count) + " " + own.what;
+  }
+  store->set(progress_key(place.rank), text);
+}
+
+Progress Watch::State::progress_of(int rank) {
+  if (!store->check({progress_key(rank)})) return {};
+  std::istringstream text(store->get_to_str(progress_key(rank)));
+  Progress progress;
+  text >> progress.count;
+  text.get();
+  std::getline(text, progress.what);
+  return progress;
+}
+
+// All ranks call the same collectives: one who stays behind keeps the others waiting, however alive it is.
+void Watch::State::look_for_stall() {
+  std::vector<Progress> now(place.size);
+  for (int rank = 0; rank < place.size; ++rank) now[rank] = progress_of(rank);
+  const auto most =
+      std::max_element(now.begin(), now.end(), [](const Progress& a, const Progress& b) { return a.count < b.count; });
+  for (int rank = 0; rank < place.size; ++rank) {
+    Progress& last = of_ranks[rank];
+    const bool is_new = now[rank].count != last.count || !last.behind_since;
+    if (now[rank].count < most->count) now[rank].behind_since = is_new ? steady_clock::now() : *last.behind_since;
+    last = now[rank];
+    if (!last.behind_since || steady_clock::now() - *last.behind_since < place.stall) continue;
+    std::ostringstream message;
+    message << place.name_of(rank) << " has not come for " << place.stall.count() / 1000 << " s to where others wait, "
+            << most->what;
+    store->compareSet(kFailed, "", message.str());
+    return;
+  }
 }
 
 void Watch::State::find_failure() {
@@ -98,6 +163,7 @@ Watch::Watch(const Place& place) : state_(std::make_shared<State>()) {
   state_->place.serves_store = false;
   state_->store = open_store(state_->place, place.patience);
   state_->heard.resize(place.size);
+  state_->of_ranks.resize(place.size);
   thread_ = std::thread([state = state_] { run(state); });
 }
 
@@ -154,6 +220,12 @@ std::optional<std::string> Watch::awaited_failure() const {
     if (found || steady_clock::now() >= deadline) return found;
     std::this_thread::sleep_for(kBeat / 10);
   }
+}
+
+void Watch::note(const char* what) {
+  std::lock_guard lock(state_->mutex);
+  ++state_->own.count;
+  state_->own.what = what;
 }
 
 void Watch::leave() {

@@ -29,6 +29,9 @@ class Watch {
   // As `failure`, after it was given as long as it takes to notice a rank that is gone.
   std::optional<std::string> awaited_failure() const;
 
+  // This rank has come to a collective; one that does not, while others wait for it, has stalled.
+  void note(const char* what);
+
   // This rank needs the others no longer, and they need not hear of it.
   void leave();
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Dice } from "../../lib/base/random.ts";
+import { agree } from "../../lib/comm/agreement.ts";
 import { balanced } from "../../lib/comm/claims.ts";
 import { freePort } from "../../lib/comm/free-port.ts";
 import { ProcessGroup } from "../../lib/comm/process-group.ts";
@@ -65,6 +66,61 @@ test("a killed rank ends the others with an error that names it and what they wa
   }
 });
 
+/** Stops one of two ranks as a debugger or a paused machine does, until the other one has ended. */
+async function freeze(frozen: number) {
+  return runRanks("./talking-rank.js", import.meta.url, {
+    ...{ size: 2, args: ["counting"] },
+    onLine: (rank, line, children) => {
+      if (line === "ready" && rank === frozen) children[frozen]!.kill("SIGSTOP");
+      if (line !== "ready" && rank !== frozen) children[frozen]!.kill("SIGKILL");
+    },
+  });
+}
+
+test("a rank that is frozen while others ask the store ends them with an error that names it", async () => {
+  const [zero] = await freeze(1);
+  assert.deepEqual(zero!.lines.at(-1), {
+    code: "ERR_REMOTE",
+    message: "c: rank 1 has not been heard of for 3 s",
+  });
+  const [, one] = await freeze(0);
+  const { code, message } = one!.lines.at(-1) as { code: string; message: string };
+  assert.equal(code, "ERR_REMOTE");
+  assert.match(message, /^c: rank 0's machine, .*, has not answered for 3 s$/);
+});
+
+test("a rank that lives and does not come ends the others with an error that names it and where they wait", async () => {
+  const [zero, one, two] = await talk(3, "stall");
+  const message = "a sum: rank 1 has not come for 2 s to where others wait, a sum";
+  assert.deepEqual(
+    [zero!.lines, two!.lines],
+    [[{ code: "ERR_REMOTE", message }], [{ code: "ERR_REMOTE", message }]],
+  );
+  assert.equal(one!.code, 1);
+});
+
+test("ranks that were told of jobs of other sizes are refused at once", async () => {
+  const port = await freePort();
+  const three = ProcessGroup.open({ rank: 0, size: 3, port });
+  const refused =
+    /rank 1: expected 3 ranks of SeekRL .*, as the first to come said, got 2 ranks of .*Remedy: /;
+  const first = assert.rejects(three, { code: "ERR_REMOTE", message: refused });
+  await assert.rejects(ProcessGroup.open({ rank: 1, size: 2, port }), {
+    code: "ERR_ARGUMENT",
+    message: refused,
+  });
+  await first;
+});
+
+test("a signal ends the waiting for the others", async () => {
+  for (const rank of [0, 1]) {
+    const stop = new AbortController();
+    const opening = ProcessGroup.open({ rank, size: 2, port: await freePort(), signal: stop.signal });
+    setTimeout(() => stop.abort(), 100);
+    await assert.rejects(opening, { code: "ERR_ABORTED" });
+  }
+});
+
 test("some of the ranks are a group of their own, whose errors name them as the job does", async () => {
   const ranks = await runRanks("./talking-rank.js", import.meta.url, {
     ...{ size: 3, args: ["some"] },
@@ -119,7 +175,7 @@ test("a group of one talks to itself, without a port being opened", async () => 
   assert.deepEqual(await group.allGather("x", new Map([[1, 2]])), [new Map([[1, 2]])]);
   assert.equal(await group.broadcast("y", 5), 5);
   assert.deepEqual([await group.count("c"), await group.count("d"), await group.count("c")], [0, 0, 1]);
-  await group.agree({ any: "thing" });
+  await agree(group, { any: "thing" });
   await assert.rejects(group.allGather("z", Promise.reject(new RangeError("own"))), RangeError);
 });
 

@@ -1,4 +1,5 @@
 /** One rank of the tests of the process group: does what its first argument says and tells it as JSON lines. */
+import { agree } from "../../lib/comm/agreement.ts";
 import { claims } from "../../lib/comm/claims.ts";
 import { ProcessGroup } from "../../lib/comm/process-group.ts";
 
@@ -16,7 +17,7 @@ async function talk(group: ProcessGroup): Promise<void> {
   }
   if (what === "rejection")
     await group.allGather("work", rank === 1 ? Promise.reject(new Error("no")) : rank);
-  if (what === "settings") await group.agree({ steps: rank === 2 ? 6 : 5, model: "m" });
+  if (what === "settings") await agree(group, { steps: rank === 2 ? 6 : 5, model: "m" });
   if (what === "claims") {
     const take = claims(group, "items", {
       sizes: JSON.parse(rest[0] ?? "[]") as number[],
@@ -63,6 +64,15 @@ async function talk(group: ProcessGroup): Promise<void> {
       tell(await next.allGather("ranks", rank));
     }
   }
+  if (what === "counting") {
+    tell("ready");
+    for (;;) await group.count("c");
+  }
+  if (what === "stall") {
+    // Alive, and busy with something else.
+    if (rank === 1) await new Promise((done) => setTimeout(done, 20_000));
+    await group.allGather("a sum", rank);
+  }
   if (what === "death") {
     await group.allGather("ready", rank);
     tell("ready");
@@ -77,7 +87,8 @@ try {
   const group = await ProcessGroup.open({
     ...place,
     patienceMs: 3000,
-    arrivalMs: what === "absence" ? 1000 : 60_000,
+    arrivalMs: 60_000,
+    ...(what === "stall" ? { stallMs: 2000 } : {}),
   });
   try {
     await talk(group);

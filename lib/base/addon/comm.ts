@@ -10,6 +10,9 @@ export interface NativePlace {
   readonly job: string;
   readonly arrivalMs: number;
   readonly patienceMs: number;
+  readonly stallMs: number;
+  /** Of SeekRL. */
+  readonly version: string;
   /** Of the ranks in the job of which they are some, for errors; empty where they are all. */
   readonly numbers: Int32Array;
 }
@@ -26,6 +29,8 @@ export interface NativeProcessGroup {
   count(name: string): Promise<number>;
   /** Tells the others why this rank cannot go on. */
   report(message: string): void;
+  /** Ends what it waits for, `open` too, with ERR_ABORTED. */
+  cancel(): void;
   close(): Promise<void>;
 }
 

@@ -1,6 +1,7 @@
 /** The ranks of a job of which some train and the others only generate: who does what, and what they tell each other. */
 import { checkOptions, countKind } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { agree } from "../../comm/agreement.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import { Adapter } from "../../model/adapter.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
@@ -68,7 +69,7 @@ export class RankRoles {
       const expected = `at least 1, and 1 of the ${job.size} ranks left to train`;
       throw new SeekError("ERR_ARGUMENT", `rolloutRanks: expected ${expected}, got ${rolloutRanks}`);
     }
-    await job.agree({ rolloutRanks });
+    await agree(job, { rolloutRanks });
     const numbers = Array.from({ length: job.size }, (_, rank) => rank);
     const generating = numbers.slice(-rolloutRanks);
     return new RankRoles(job, generating, {
@@ -94,7 +95,7 @@ export class RankRoles {
     const { config, dtype, weights } = model;
     const adapter = policy instanceof Adapter ? policy.shape : undefined;
     const alike = { ...settings, model: { config, dtype, weights }, adapter };
-    await this.job.agree(Object.fromEntries(valuesByPath(alike)));
+    await agree(this.job, Object.fromEntries(valuesByPath(alike)));
     const beginning = await this.job.broadcast("where the training begins", own as Beginning);
     await this.shareWeights(policy);
     return beginning;

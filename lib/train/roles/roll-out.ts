@@ -1,7 +1,7 @@
 /** A rank that only generates: it rolls out each step's questions under the weights that others train. */
 import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
-import { throwIfAnyAborted } from "../../comm/process-group.ts";
+import { throwIfAnyAborted } from "../../comm/agreement.ts";
 import { checkQuestions } from "../../data/question.ts";
 import type { Policy } from "../../model/policy.ts";
 import { checkOffPolicy } from "../pipeline/off-policy.ts";

@@ -1,4 +1,5 @@
 /** Ranks that were given different things would learn what no process alone learns, or wait for each other for ever. */
+import { agree } from "../../comm/agreement.ts";
 import type { RunSubject } from "./run-state.ts";
 import { type Settings, valuesByPath } from "./settings.ts";
 
@@ -18,5 +19,5 @@ export async function checkAlike(subject: RunSubject, settings: Settings | undef
     trainer: trainer.alike,
     critic: critic?.alike,
   };
-  await trainer.processGroup?.agree(Object.fromEntries(valuesByPath(given)));
+  if (trainer.processGroup) await agree(trainer.processGroup, Object.fromEntries(valuesByPath(given)));
 }

@@ -90,19 +90,24 @@ export class Run {
     const { processGroup } = subject.trainer;
     if (processGroup === undefined) return Run.#openFolder(options, subject);
     const opening = processGroup.rank === 0 ? Run.#openFolder(options, subject) : undefined;
-    const [saved] = await processGroup.allGather(
+    const saved = await processGroup.broadcast(
       "opening the run",
       opening?.then((run) => run.#saved),
     );
     const run = (await opening) ?? new Run(options, subject, saved, undefined);
-    const isRestored = run.#files !== undefined || saved === undefined;
-    const folder = join(options.folder, "checkpoints");
-    const restoring = isRestored ? undefined : run.#restore(readCheckpoint(folder, saved.step));
-    await processGroup.allGather(
-      "restoring the run",
-      restoring?.then(() => undefined),
-    );
+    try {
+      await processGroup.allGather("restoring the run", run.#follow());
+    } catch (error) {
+      await run.close();
+      throw error;
+    }
     return run;
+  }
+
+  /** Sets a rank that has not the folder back to where the first one is. */
+  async #follow(): Promise<void> {
+    if (this.#files !== undefined || this.#saved === undefined) return;
+    await this.#restore(readCheckpoint(join(this.#options.folder, "checkpoints"), this.#saved.step));
   }
 
   static async #openFolder(options: RunOptions, subject: RunSubject): Promise<Run> {
@@ -133,7 +138,7 @@ export class Run {
   async loggedMetrics(): Promise<Record<string, number>[]> {
     const own = this.#files?.logs.metrics() ?? [];
     const { processGroup } = this.#subject.trainer;
-    return processGroup === undefined ? own : (await processGroup.allGather("metrics so far", own))[0]!;
+    return (await processGroup?.broadcast("metrics so far", own)) ?? own;
   }
 
   /** Adds lines to `trajectories.jsonl`. @throws ERR_IO */
@@ -199,7 +204,7 @@ export class Run {
   async #onFirstRank(what: string, work: () => Promise<void>): Promise<void> {
     const working = this.#files && work();
     const { processGroup } = this.#subject.trainer;
-    await (processGroup === undefined ? working : processGroup.allGather(what, working));
+    await (processGroup === undefined ? working : processGroup.broadcast(what, working));
   }
 
   #isBest(metrics: { readonly step: number } & object): boolean {

@@ -53,8 +53,8 @@ async function finish(draft: SharedDraft, { state, keep, best }: OwnPart): Promi
  */
 export async function writeSharedCheckpoint(part: OwnPart, processGroup: ProcessGroup): Promise<void> {
   const { rank } = processGroup;
-  const first = async <Value>(what: string, work: () => Promise<Value>): Promise<Value> =>
-    (await processGroup.allGather(what, rank === 0 ? work() : undefined))[0] as Value;
+  const first = <Value>(what: string, work: () => Promise<Value>): Promise<Value> =>
+    processGroup.broadcast(what, rank === 0 ? work() : (undefined as Value));
   const draft = await first("beginning a checkpoint", () => begin(part));
   try {
     const writing = checkSeen(draft, rank).then(() => part.write(draft.folder));

@@ -214,23 +214,23 @@ void TensorParallel::send(int64_t decoder, const Command& command) const {
   head[0] = count;
   head[1] = decoder;
   std::copy_n(command.begin(), first, head.begin() + kHead);
-  group_->broadcast(at::from_blob(head.data(), {std::ssize(head)}, at::kLong), 0, "tensor parallelism: command").wait();
+  group_->hear(at::from_blob(head.data(), {std::ssize(head)}, at::kLong), 0, "tensor parallelism: command").wait();
   if (count == first) return;
   const at::Tensor rest = at::empty({count - first}, at::kLong);
   std::copy(command.begin() + first, command.end(), rest.mutable_data_ptr<int64_t>());
-  group_->broadcast(rest, 0, "tensor parallelism: command").wait();
+  group_->hear(rest, 0, "tensor parallelism: command").wait();
 }
 
 Told TensorParallel::next_command() const {
   const at::Tensor head = at::empty({kHead + kFirstWords}, at::kLong);
-  group_->broadcast(head, 0, "tensor parallelism: command").wait();
+  group_->hear(head, 0, "tensor parallelism: command").wait();
   const int64_t* const words = head.const_data_ptr<int64_t>();
   const int64_t count = words[0], first = std::min(count, kFirstWords);
   Told told = {words[1], Command(words + kHead, words + kHead + first)};
   if (count == first) return told;
   told.command.resize(static_cast<size_t>(count));
   const at::Tensor rest = at::from_blob(told.command.data() + first, {count - first}, at::kLong);
-  group_->broadcast(rest, 0, "tensor parallelism: command").wait();
+  group_->hear(rest, 0, "tensor parallelism: command").wait();
   return told;
 }
 

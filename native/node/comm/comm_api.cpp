@@ -50,6 +50,8 @@ comm::Place to_place(const Napi::Value& value) {
   place.job = text_of(object, "job");
   place.arrival = std::chrono::milliseconds(integer_of(object, "arrivalMs"));
   place.patience = std::chrono::milliseconds(integer_of(object, "patienceMs"));
+  place.stall = std::chrono::milliseconds(integer_of(object, "stallMs"));
+  place.version = text_of(object, "version");
   for (const int64_t number : to_ids(object.Get("numbers"), "numbers"))
     place.numbers.push_back(static_cast<int>(number));
   return place;
@@ -78,7 +80,8 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
         {InstanceMethod("open", &ProcessGroupHandle::open), InstanceMethod("exchange", &ProcessGroupHandle::exchange),
          InstanceMethod("broadcast", &ProcessGroupHandle::broadcast),
          InstanceMethod("gather", &ProcessGroupHandle::gather), InstanceMethod("count", &ProcessGroupHandle::count),
-         InstanceMethod("report", &ProcessGroupHandle::report), InstanceMethod("close", &ProcessGroupHandle::close)});
+         InstanceMethod("report", &ProcessGroupHandle::report), InstanceMethod("cancel", &ProcessGroupHandle::cancel),
+         InstanceMethod("close", &ProcessGroupHandle::close)});
   }
 
   explicit ProcessGroupHandle(const Napi::CallbackInfo& info) : Napi::ObjectWrap<ProcessGroupHandle>(info) {}
@@ -166,6 +169,14 @@ class ProcessGroupHandle : public Napi::ObjectWrap<ProcessGroupHandle> {
   Napi::Value report(const Napi::CallbackInfo& info) {
     return guard(info.Env(), [&] {
       open_group()->group->report(to_text(info[0], "message"));
+      return info.Env().Undefined();
+    });
+  }
+
+  // cancel(): ends what it waits for, opening too
+  Napi::Value cancel(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      if (open_ != nullptr) open_->cancel();
       return info.Env().Undefined();
     });
   }
