@@ -24,9 +24,6 @@ using std::chrono::steady_clock;
 // How often one who waits looks whether all are still there.
 constexpr milliseconds kLook{200}, kSoon{10};
 
-// How long the store outlives a failure, so that every rank reads what has happened.
-constexpr milliseconds kTold{2000};
-
 // How long the store may take for its last answers beyond the time that all have to come.
 constexpr milliseconds kLast{5000};
 

@@ -58,6 +58,7 @@ void require_alike(c10d::Store& store, const Place& place) {
   message << place.name_of(place.rank) << ": expected " << first << ", as the first to come said, got " << own
           << ". Remedy: the same program and the same size for all, or another port for another job";
   store.set(kRefused, message.str());
+  if (place.serves_store) std::this_thread::sleep_for(kTold);
   fail(ErrorCode::kArgument, message.str());
 }
 

@@ -14,6 +14,9 @@
 
 namespace seekrl::comm {
 
+// How long the store outlives a failure, so that every rank reads what has happened.
+constexpr std::chrono::milliseconds kTold{2000};
+
 using StorePointer = c10::intrusive_ptr<c10d::Store>;
 
 // Connects to the store, or serves it. ERR_REMOTE when nobody answers within `patience`, or the port is taken.

@@ -70,7 +70,7 @@ async function talk(group: ProcessGroup): Promise<void> {
   }
   if (what === "stall") {
     // Alive, and busy with something else.
-    if (rank === 1) await new Promise((done) => setTimeout(done, 20_000));
+    if (rank === 1) await new Promise((done) => setTimeout(done, 7_000));
     await group.allGather("a sum", rank);
   }
   if (what === "death") {
