@@ -15,9 +15,9 @@ struct Place {
   std::string job;                        // of keys in the store: a restarted job must not meet the one before
   std::chrono::milliseconds arrival{0};   // how long all have to come
   std::chrono::milliseconds patience{0};  // how long one may be silent before it counts as dead
-  std::chrono::milliseconds stall{0};     // how long others may wait for one that is not
-  std::string version;                    // of the program, which all ranks have alike
-  std::vector<int> numbers = {};          // of the ranks in the job of which they are some; empty where they are all
+  std::chrono::milliseconds stall = std::chrono::hours(1);  // how long others may wait for one that is not
+  std::string version = {};                                 // of the program, which all ranks have alike
+  std::vector<int> numbers = {};  // of the ranks in the job of which they are some; empty where they are all
 
   // What people know a rank by.
   std::string name_of(int number) const {
