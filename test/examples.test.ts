@@ -9,12 +9,23 @@ import { pathToFileURL } from "node:url";
 import { closeExamples, examplesOf, prepareExamples, runExample } from "./examples.ts";
 import { projectRoot } from "./project.ts";
 import { everything } from "./public.ts";
+import { startModelHub } from "./remote/hub/model-hub.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 const scope = await prepareExamples(folder, everything);
 const home = process.cwd();
 process.chdir(folder);
+/** The model that the pages name comes from a hub of this machine, with another one's files. */
+const checkpoint = join(projectRoot, "world", "checkpoint");
+const names = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"];
+const hub = await startModelHub(
+  "Qwen/Qwen2.5-0.5B-Instruct",
+  Object.fromEntries(names.map((name) => [name, readFileSync(join(checkpoint, name))])),
+);
+process.env.HF_ENDPOINT = hub.url;
+process.env.HF_HUB_CACHE = join(folder, "hub");
 after(async () => {
+  await hub[Symbol.asyncDispose]();
   process.chdir(home);
   await closeExamples(scope);
   await rm(folder, { recursive: true });
