@@ -1,4 +1,4 @@
-/** `seekrl/data`: documents, passages and questions, and training data made from them. */
+/** `seekrl/data`: documents, passages and questions, training data made from them, and models of the hub. */
 
 export type { Document } from "./corpus/document.ts";
 export type { Passage } from "./corpus/passage.ts";
@@ -53,4 +53,6 @@ export {
   checkCorpus,
   type QuestionReport,
 } from "./doctor/check-corpus.ts";
+export type { HubOptions } from "./remote/files/hub.ts";
+export { type FetchedModel, type FetchModelOptions, fetchModel } from "./remote/hub/fetch-model.ts";
 export type { TitledText } from "./text/observation.ts";

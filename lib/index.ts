@@ -59,8 +59,6 @@ export {
   Completions,
   type CompletionsOptions,
 } from "./remote/completions.ts";
-export type { HubOptions } from "./remote/files/hub.ts";
-export { type FetchedModel, type FetchModelOptions, fetchModel } from "./remote/hub/fetch-model.ts";
 export { policyAnswer } from "./reward/reward.ts";
 export {
   type Agent,
