@@ -57,8 +57,7 @@ async function round(folder: string, number: number, draw: () => number, wholeMs
   const { code, stderr } = await end;
   const seconds = (performance.now() - killedAt) / 1000;
   const named = stderr.split("\n").find((line) => /rank \d+ of \d+ /.test(line)) ?? "";
-  let again = await startJob(job).end;
-  if (again.code !== 0) again = await startJob(job).end;
+  const again = await startJob(job).end;
   return { victim, after, seconds, code, named, resumed: again.code, end: await endOf(folder, job.out) };
 }
 
