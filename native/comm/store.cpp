@@ -72,7 +72,7 @@ void await_all(c10d::Store& store, const Place& place, steady_clock::time_point 
   const bool is_last = store.add("arrivals", 1) == place.size;
   if (is_last) store.set("complete", "yes");
   while (!store.check({"complete"})) {
-    if (store.check({kRefused})) fail(ErrorCode::kRemote, store.get_to_str(kRefused));
+    if (store.check({kRefused})) fail(ErrorCode::kArgument, store.get_to_str(kRefused));
     require(!is_cancelled, ErrorCode::kAborted, "process group: closed before all ranks had come");
     require(steady_clock::now() < deadline, ErrorCode::kRemote, "expected ", place.size, " ranks within ",
             static_cast<double>(place.arrival.count()) / 1000, " s; missing: ", missing_ranks(store, place),

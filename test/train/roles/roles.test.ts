@@ -39,13 +39,15 @@ test("with staleness 1 they work at the same time, of rollouts no older than tha
 });
 
 test("a rank that generates is killed: the one that trains names it, and both go on to the weights of one process", async () => {
-  const [alone] = await run(1, "grpo", { rolloutRanks: 0 });
+  const steps = 5;
+  const [alone] = await run(1, "grpo", { rolloutRanks: 0, steps });
   await withFolder(async (folder) => {
-    const args = ["grpo", folder, JSON.stringify({ rolloutRanks: 1 })];
+    const args = ["grpo", folder, JSON.stringify({ rolloutRanks: 1, steps })];
     const [survivor] = await runRanks("../ranks/training-rank.js", import.meta.url, {
       ...{ size: 2, args },
       onLine: (rank, line, children) => {
-        if (rank === 0 && (line as { step?: number }).step === 3) children[1]!.kill("SIGKILL");
+        // The checkpoint of step 3 is written between its line and the next one.
+        if (rank === 0 && (line as { step?: number }).step === 4) children[1]!.kill("SIGKILL");
       },
     });
     const { code, message } = survivor!.lines.at(-1) as { code: string; message: string };
