@@ -9,6 +9,7 @@ import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { type SplitOptions, splitDocuments } from "../../lib/corpus/split-documents.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 import { goldenText } from "../text/fixtures.ts";
 
 async function passagesOf(
@@ -43,11 +44,10 @@ test("KILT's pages become the published 100-word split, byte for byte", async ()
   assert.equal(tableOf(passages), await readFile(join(golden, "kilt.tsv"), "utf8"));
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
 test("RAG-R1's own sample of KILT becomes its own split", {
-  skip: shared === undefined && "SEEKRL_SHARED_DATA",
+  skip: skipWithoutData,
 }, async () => {
-  const folder = join(shared ?? "", "corpora", "kilt");
+  const folder = sharedData("corpora", "kilt");
   const pages = readDocuments(join(folder, "filtered_kilt_sample_100.jsonl"));
   const table = tableOf(await passagesOf(pages, { ids: "running" }));
   // The published sample ends within a line.

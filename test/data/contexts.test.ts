@@ -9,6 +9,7 @@ import { contextCorpus } from "../../lib/data/contexts.ts";
 import type { FormatName } from "../../lib/data/formats.ts";
 import { prepareQuestions } from "../../lib/data/prepare.ts";
 import { answerMeant, readQuestions, writeQuestions } from "../../lib/data/question.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -141,11 +142,10 @@ test("a letter alone stands for its choice, and for nothing where there are none
   assert.equal(answerMeant({}, "B"), "B");
 });
 
-const sharedData = process.env.SEEKRL_SHARED_DATA;
-const skip = sharedData === undefined && "SEEKRL_SHARED_DATA names no folder of real data";
-
-test("the corpus of real questions is the one that was published beside them", { skip }, async () => {
-  const at = (name: string): string => join(sharedData ?? "", "qa", "hipporag", name);
+test("the corpus of real questions is the one that was published beside them", {
+  skip: skipWithoutData,
+}, async () => {
+  const at = (name: string): string => sharedData("qa", "hipporag", name);
   const { questions } = await prepareQuestions([{ path: at("hotpotqa_train.json") }], {
     format: "hotpotqa",
     documents: true,

@@ -8,6 +8,7 @@ import type { FormatName } from "../../lib/data/formats.ts";
 import { prepareQuestions } from "../../lib/data/prepare.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 import { file, folder, lines, prepared, questionsOf } from "./written-files.ts";
 
 test("HotpotQA and 2WikiMultiHopQA keep their ids and kinds", async () => {
@@ -225,11 +226,7 @@ test("R1-Searcher's rows go by their idx", async () => {
   ]);
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder of real data";
-
-test("published files are read to the last row", { skip }, async () => {
+test("published files are read to the last row", { skip: skipWithoutData }, async () => {
   const sets: [string, FormatName, number][] = [
     ["hipporag/hotpotqa_train.json", "hotpotqa", 100],
     ["flashrag-format/nq_test.jsonl", "flashrag", 1000],
@@ -247,16 +244,18 @@ test("published files are read to the last row", { skip }, async () => {
     ["r1-searcher/eval/2wiki_500.jsonl", "r1-searcher", 500],
   ];
   for (const [name, format, count] of sets) {
-    const { questions, leftOut } = await prepareQuestions([{ path: join(shared ?? "", "qa", name) }], {
+    const { questions, leftOut } = await prepareQuestions([{ path: sharedData("qa", name) }], {
       format,
     });
     assert.deepEqual([name, questions.length, leftOut.length], [name, count, 0]);
   }
 });
 
-test("RAG-R1's parquet has the questions of the JSON that it was made from", { skip }, async () => {
+test("RAG-R1's parquet has the questions of the JSON that it was made from", {
+  skip: skipWithoutData,
+}, async () => {
   for (const name of ["hotpotqa_train_filter", "hotpotqa_train_filter_mq"]) {
-    const at = (base: string): string => join(shared ?? "", "qa", "rag-r1", name, base);
+    const at = (base: string): string => sharedData("qa", "rag-r1", name, base);
     const { questions } = await prepareQuestions([{ path: at("test.parquet") }], { format: "verl" });
     const expected = [];
     for await (const { question: written, answers } of readQuestions(at("test_data.json"))) {

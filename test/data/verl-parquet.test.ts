@@ -10,6 +10,7 @@ import { prepareQuestions } from "../../lib/data/prepare.ts";
 import type { Question } from "../../lib/data/question.ts";
 import { writeVerlParquet } from "../../lib/data/verl-parquet.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -79,9 +80,6 @@ test("a question without a source is refused, because verl's rows name their set
   });
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder of real data";
-
 /** A schema's columns as paths with their types, whatever their order. */
 async function columnsOf(path: string): Promise<string[]> {
   const { schema } = await parquetMetadataAsync(await asyncBufferFromFile(path));
@@ -98,10 +96,12 @@ async function columnsOf(path: string): Promise<string[]> {
   return found.sort();
 }
 
-test("RAG-R1's JSON becomes RAG-R1's parquet: rows, prompts, columns and their types", { skip }, async () => {
+test("RAG-R1's JSON becomes RAG-R1's parquet: rows, prompts, columns and their types", {
+  skip: skipWithoutData,
+}, async () => {
   for (const queries of ["single", "multi"] as const) {
     const source = queries === "single" ? "hotpotqa_train_filter" : "hotpotqa_train_filter_mq";
-    const at = (base: string): string => join(shared ?? "", "qa", "rag-r1", source, base);
+    const at = (base: string): string => sharedData("qa", "rag-r1", source, base);
     const files = [{ path: at("test_data.json"), source, split: "test" }];
     const { questions } = await prepareQuestions(files, { format: "seekrl" });
     const path = join(folder, `${queries}.parquet`);

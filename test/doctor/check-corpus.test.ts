@@ -1,6 +1,5 @@
 /** The corpus doctor on a handful of passages counted by hand, and on real data where it is there. */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,6 +9,7 @@ import { checkCorpus } from "../../lib/doctor/check-corpus.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
 import { runCli } from "../cli/run-cli.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-check-test-"));
 after(() => rm(folder, { recursive: true }));
@@ -105,21 +105,16 @@ test("a check that is stopped leaves nothing behind", async () => {
   await assert.rejects(checkCorpus({ corpus: join(folder, "none"), sets: [] }), { code: "ERR_IO" });
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA ?? "";
-const skip = existsSync(join(shared, "corpora/wiki18"))
-  ? false
-  : "SEEKRL_SHARED_DATA names no folder with wiki18";
-
 test("on 9,733 real passages coverage and BM25's recall are those counted by a Python script", {
-  skip,
+  skip: skipWithoutData,
 }, async () => {
   const sets = await Promise.all(
     ["nq", "triviaqa", "popqa", "bamboogle"].map(async (name) => ({
       name,
-      questions: await questionsOf(join(shared, `qa/flashrag-format/${name}_test.jsonl`)),
+      questions: await questionsOf(sharedData(`qa/flashrag-format/${name}_test.jsonl`)),
     })),
   );
-  const check = await checkCorpus({ corpus: join(shared, "corpora/wiki18/passages.jsonl"), sets });
+  const check = await checkCorpus({ corpus: sharedData("corpora/wiki18/passages.jsonl"), sets });
   // Plain float64 BM25 over the same terms, answers by the usual Python normaliser.
   assert.deepEqual(
     check.sets.map(({ questions, answerable, recall }) => [

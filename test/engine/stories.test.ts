@@ -1,16 +1,14 @@
-/** A real small model against its reference. Runs where SEEKRL_SHARED_DATA points at the reference data. */
+/** A real small model against its reference. Skipped without the real data. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
-const data = process.env.SEEKRL_SHARED_DATA ?? "";
-const skip = data === "" ? "SEEKRL_SHARED_DATA does not point at the reference data" : false;
-
-test("greedy on stories260K is the reference's continuation", { skip }, async () => {
-  const folder = join(data, "weights", "stories260K");
+test("greedy on stories260K is the reference's continuation", { skip: skipWithoutData }, async () => {
+  const folder = sharedData("weights", "stories260K");
   const reference = JSON.parse(await readFile(join(folder, "ref_greedy.json"), "utf8")) as {
     readonly ids: number[];
     readonly logprob_of_next: number[];

@@ -14,6 +14,7 @@ import { bleu } from "../../lib/reward/metrics/bleu.ts";
 import { coverage, exactMatch, f1 } from "../../lib/reward/metrics/metrics.ts";
 import { type RulesName, scoreAnswer } from "../../lib/reward/metrics/rules.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -140,15 +141,14 @@ test("an unanswerable question is right when the answer is empty, and has the of
   );
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
-
-test("published predictions have the totals that their own code gives", { skip }, async () => {
+test("published predictions have the totals that their own code gives", {
+  skip: skipWithoutData,
+}, async () => {
   const text = await readFile(join(projectRoot, "test/golden/reward/prediction_metrics.json"), "utf8");
   const round = (value: number): number => Math.round(value * 1e6) / 1e6;
   for (const [name, expected] of Object.entries(JSON.parse(text))) {
     const { r1s, bleu: expectedBleu, ...flashrag } = expected as Record<string, number> & { r1s: object };
-    const path = join(shared ?? "", "qa/r1-searcher/predictions", `${name}.jsonl`);
+    const path = sharedData("qa/r1-searcher/predictions", `${name}.jsonl`);
     const scored = await score(path);
     const { coverEm1: _, coverEm2: __, ...means } = meanScores(scored);
     const actual = Object.entries(means).map(([key, value]) => [key, round(value)]);

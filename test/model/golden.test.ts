@@ -7,6 +7,7 @@ import { joinFused } from "../../lib/model/fused.ts";
 import { type LoadOptions, Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 interface Reference {
   readonly ids: number[];
@@ -93,12 +94,10 @@ test("bfloat16 weights compute about the same", async () => {
   }
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-
 test("a trained model scores its own story as an independent forward does", {
-  skip: shared === undefined && "SEEKRL_SHARED_DATA names no folder",
+  skip: skipWithoutData,
 }, async () => {
-  const folder = join(shared ?? "", "weights", "stories260K");
+  const folder = sharedData("weights", "stories260K");
   const { ids, logprob_of_next } = JSON.parse(readFileSync(join(folder, "ref_greedy.json"), "utf8")) as {
     ids: number[];
     logprob_of_next: number[];

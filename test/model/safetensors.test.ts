@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { readSafetensorsHeader, safetensorsHeader } from "../../lib/model/safetensors.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-safetensors-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -119,12 +120,10 @@ test("a header that is written is read back, its data at a multiple of eight", a
   ]);
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-
 test("files collected elsewhere are read or refused as the reference library does, but for keys that stand twice", {
-  skip: shared === undefined && "SEEKRL_SHARED_DATA names no folder",
+  skip: skipWithoutData,
 }, async () => {
-  const files = join(shared ?? "", "malformed-safetensors");
+  const files = sharedData("malformed-safetensors");
   const { expected } = JSON.parse(readFileSync(join(files, "expected.json"), "utf8")) as {
     expected: Record<string, string>;
   };

@@ -9,6 +9,7 @@ import { r1Searcher } from "../../lib/recipes/r1-searcher.ts";
 import { ragR1 } from "../../lib/recipes/rag-r1.ts";
 import { searchR1 } from "../../lib/recipes/search-r1.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const golden = JSON.parse(readFileSync(join(projectRoot, "test/golden/recipes/prompts.json"), "utf8")) as {
   readonly question: string;
@@ -27,20 +28,17 @@ test("Search-R1's prompt is RAG-R1's with one query", () => {
   assert.equal(searchR1({ faithful: true }).format.prompt(golden.question), golden.prompts.single);
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
-
 interface Row {
   readonly question: string;
   readonly golden_answers: string;
   readonly prompt: readonly { readonly role: string; readonly content: string }[];
 }
 
-test("every prompt of the published training data is ours", { skip }, async () => {
+test("every prompt of the published training data is ours", { skip: skipWithoutData }, async () => {
   const folders = { single: "hotpotqa_train_filter", multi: "hotpotqa_train_filter_mq" } as const;
   let count = 0;
   for (const queries of ["single", "multi"] as const) {
-    const path = join(shared ?? "", "qa/rag-r1", folders[queries], "test.parquet");
+    const path = sharedData("qa/rag-r1", folders[queries], "test.parquet");
     const { prompt } = ragR1({ queries, faithful: true }).format;
     const rows: Row[] = [];
     for await (const group of readParquetGroups(path, (columns) => columns)) {
@@ -60,9 +58,9 @@ test("every prompt of the published training data is ours", { skip }, async () =
 });
 
 test("what R1-Searcher reads in its published conversations is what we write, byte for byte", {
-  skip,
+  skip: skipWithoutData,
 }, () => {
-  const path = join(shared ?? "", "qa/r1-searcher/predictions/bamboogle_qwen.jsonl");
+  const path = sharedData("qa/r1-searcher/predictions/bamboogle_qwen.jsonl");
   const { observation } = r1Searcher({ stage: "zero", faithful: true }).format;
   const said = readFileSync(path, "utf8").trim().split("\n");
   const texts = said.map((line) => (JSON.parse(line) as { gen_text_store: string }).gen_text_store);

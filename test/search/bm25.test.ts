@@ -1,6 +1,5 @@
 /** BM25 against independent float64 implementations. */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +11,7 @@ import { Bm25Builder, type Bm25BuildOptions, Bm25Index } from "../../lib/search/
 import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
 import { randomFrom } from "../dice.ts";
 import { projectRoot } from "../project.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 interface Golden {
   readonly corpus: readonly string[];
@@ -243,11 +243,6 @@ test("parameters out of range are refused", () => {
   assert.throws(() => new Bm25Builder({ maxBytes: 1000 }), { code: "ERR_RANGE", message: /^maxBytes/ });
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA ?? "";
-const skip = existsSync(join(shared, "corpora/wiki18"))
-  ? false
-  : "SEEKRL_SHARED_DATA names no folder with wiki18";
-
 /** The ten best of each query by the formula in float64, term by term over all passages that hold it. */
 function plainTopTen(
   passages: readonly (readonly string[])[],
@@ -278,14 +273,14 @@ function plainTopTen(
 }
 
 test("3,125 real questions have the ten hits of the plain formula over 9,733 passages", {
-  skip,
+  skip: skipWithoutData,
 }, async () => {
   const texts: string[] = [];
-  for await (const passage of readDocuments(join(shared, "corpora/wiki18/passages.jsonl")))
+  for await (const passage of readDocuments(sharedData("corpora/wiki18/passages.jsonl")))
     texts.push(indexedText(passage));
   const queries: string[] = [];
   for (const name of ["nq", "triviaqa", "popqa", "bamboogle"]) {
-    const path = join(shared, `qa/flashrag-format/${name}_test.jsonl`);
+    const path = sharedData(`qa/flashrag-format/${name}_test.jsonl`);
     for await (const { question } of readQuestions(path)) queries.push(question);
   }
   const termsIn = (text: string): string[] => termsOf(wordsOf(text));

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 import { goldenText } from "./fixtures.ts";
 
 /** Eight hexadecimal digits for each text. */
@@ -23,8 +24,6 @@ interface Differential {
 const { texts, own, real } = JSON.parse(
   gunzipSync(readFileSync(join(goldenText, "differential.json.gz"))).toString("utf8"),
 ) as Differential;
-const data = process.env.SEEKRL_SHARED_DATA;
-const skip = data === undefined ? "SEEKRL_SHARED_DATA does not point at the reference data" : false;
 
 const digest = (value: string): string => createHash("sha256").update(value).digest("hex").slice(0, 8);
 
@@ -48,7 +47,7 @@ for (const [name, expected] of Object.entries(own)) {
 }
 
 for (const [name, expected] of Object.entries(real)) {
-  test(`the real ${name} gives the reference's ids and text for 2,400 texts`, { skip }, () =>
-    compare(join(data ?? "", "tokenizers", name), expected),
+  test(`the real ${name} gives the reference's ids and text for 2,400 texts`, { skip: skipWithoutData }, () =>
+    compare(sharedData("tokenizers", name), expected),
   );
 }

@@ -1,6 +1,6 @@
 /** Words and terms: the rules, and that native cutting gives what the rules give. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.
 import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
 import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
 import { randomFrom } from "../dice.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-lexicon-"));
 after(() => rm(folder, { recursive: true }));
@@ -94,10 +95,9 @@ test("passages of a store are cut as title and text on two lines", async () => {
   await assert.rejects(cutTexts({ store, first: 0, count: 1 }), { code: "ERR_STATE" });
 });
 
-const oracle = join(process.env.SEEKRL_SHARED_DATA ?? "", "tokenizer-oracles/texts.json");
-const skip = existsSync(oracle) ? false : "SEEKRL_SHARED_DATA names no folder with tokenizer-oracles";
+const oracle = sharedData("tokenizer-oracles/texts.json");
 
-test("1,862 real texts in five scripts are cut as wordsOf cuts them", { skip }, async () => {
+test("1,862 real texts in five scripts are cut as wordsOf cuts them", { skip: skipWithoutData }, async () => {
   await assertSameWords(JSON.parse(readFileSync(oracle, "utf8")) as string[]);
 });
 

@@ -1,15 +1,12 @@
-/** The whole reference data: real vocabularies and 1,862 texts. Runs where SEEKRL_SHARED_DATA points at it. */
+/** The whole reference data: real vocabularies and 1,862 texts. Skipped without it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ChatTemplate, type Message } from "../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
+import { sharedData, skipWithoutData } from "../shared-data.ts";
 
-const data = process.env.SEEKRL_SHARED_DATA ?? "";
-const skip = data === "" ? "SEEKRL_SHARED_DATA does not point at the reference data" : false;
-
-const read = (file: string): string => readFileSync(join(data, file), "utf8");
+const read = (file: string): string => readFileSync(sharedData(file), "utf8");
 
 const vocabularies = {
   "qwen2.5": "tokenizers/qwen2.5",
@@ -20,8 +17,8 @@ const vocabularies = {
 } as const;
 
 for (const [name, folder] of Object.entries(vocabularies)) {
-  test(`${name} gives the reference's ids for every text`, { skip }, async () => {
-    const tokenizer = await Tokenizer.load(join(data, folder));
+  test(`${name} gives the reference's ids for every text`, { skip: skipWithoutData }, async () => {
+    const tokenizer = await Tokenizer.load(sharedData(folder));
     const texts = JSON.parse(read("tokenizer-oracles/texts.json")) as string[];
     const lines = read(`tokenizer-oracles/${name}.ids.jsonl`).trimEnd().split("\n");
     const wrong = texts.filter((text, i) => JSON.stringify([...tokenizer.encode(text)]) !== lines[i]);
@@ -46,7 +43,9 @@ interface Expected {
   readonly results: readonly Rendering[];
 }
 
-test("real chat templates give the reference's text, or refuse where it refuses", { skip }, () => {
+test("real chat templates give the reference's text, or refuse where it refuses", {
+  skip: skipWithoutData,
+}, () => {
   const sources = JSON.parse(read("chat-templates/templates.json")) as Record<string, string>;
   const expected = JSON.parse(read("chat-templates/expected.json")) as Expected;
   const wrong = expected.results.flatMap((rendering) => {

@@ -10,6 +10,7 @@ import { readSentencePieceModel } from "../../../lib/text/tokenizers/sentencepie
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { runCli } from "../../cli/run-cli.ts";
 import { projectRoot } from "../../project.ts";
+import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { byteLetter, writeGguf } from "./fixture.ts";
 import { withValues } from "./tiny.ts";
 
@@ -124,11 +125,8 @@ test("generate takes a GGUF file for a model folder", async () => {
   assert.deepEqual(samples[0]?.ids, await greedy(model, prompt, 8));
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
-
-test("stories260K as GGUF tells its folder's story", { skip }, async () => {
-  const source = join(shared ?? "", "weights", "stories260K");
+test("stories260K as GGUF tells its folder's story", { skip: skipWithoutData }, async () => {
+  const source = sharedData("weights", "stories260K");
   const file = join(source, "tok512.model");
   const { pieces, bosId, eosId, unkId } = readSentencePieceModel(file, await readFile(file));
   const tokenizer = {

@@ -8,6 +8,7 @@ import type { GgufValue } from "../../../lib/base/gguf/gguf-cursor.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";
+import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { byteLetter, ggufBytes } from "./fixture.ts";
 
 let folder = "";
@@ -110,9 +111,6 @@ test("marks stand around a text of a BPE file as its flags say", async () => {
   }
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-const skip = shared === undefined && "SEEKRL_SHARED_DATA names no folder";
-
 /** The `tokenizer.ggml` keys that llama.cpp's converter makes of a tokenizer.json. */
 async function bpeMetadata(path: string, pre: string): Promise<Record<string, GgufValue>> {
   const { model, added_tokens } = JSON.parse(await readFile(path, "utf8"));
@@ -143,8 +141,10 @@ for (const [name, pre] of [
   ["qwen2.5", "qwen2"],
   ["llama3", "llama-bpe"],
 ] as const) {
-  test(`the tokenizer of ${name} as GGUF gives the ids of its tokenizer.json`, { skip }, async () => {
-    const source = join(shared ?? "", "tokenizers", name, "tokenizer.json");
+  test(`the tokenizer of ${name} as GGUF gives the ids of its tokenizer.json`, {
+    skip: skipWithoutData,
+  }, async () => {
+    const source = sharedData("tokenizers", name, "tokenizer.json");
     const path = join(folder, `${name}.gguf`);
     await writeFile(path, ggufBytes(await bpeMetadata(source, pre), []));
     const [expected, read] = await Promise.all([Tokenizer.load(source), Tokenizer.load(path)]);

@@ -1,11 +1,11 @@
 /** Prompts that end within a message, and replies that go on with it. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ModelStyle } from "../../../lib/serve/reading/model-style.ts";
 import { upToMark } from "../../../lib/serve/reading/templates/continued.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
+import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { functions, together } from "./replies.ts";
 
 const user = { role: "user", content: "Which city is the capital of France?" };
@@ -31,10 +31,8 @@ test("white space at the end of a message stays where the template keeps it, and
   assert.equal(promptOf(template("''"), "It is"), undefined);
 });
 
-const shared = process.env.SEEKRL_SHARED_DATA;
-
-test("real templates end where the whole conversation has the same words", { skip: !shared }, () => {
-  const path = join(shared ?? "", "chat-templates", "templates.json");
+test("real templates end where the whole conversation has the same words", { skip: skipWithoutData }, () => {
+  const path = sharedData("chat-templates", "templates.json");
   const sources = JSON.parse(readFileSync(path, "utf8")) as Record<string, string>;
   const begun = "The capital of France is the city of";
   for (const [name, source] of Object.entries(sources)) {

@@ -1,12 +1,12 @@
 /** Conversations with calls become what each chat template expects, and what models write comes back as it was. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { ReplyReader } from "../../../lib/serve/reading/reply-reader.ts";
 import { messagesFor } from "../../../lib/serve/reading/templates/messages.ts";
 import { templateFacts } from "../../../lib/serve/reading/templates/template-facts.ts";
 import { ChatTemplate, type Message } from "../../../lib/text/templates/chat-template.ts";
+import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { type Part, together } from "./replies.ts";
 
 /** Prints each message, and calls as JSON. */
@@ -120,9 +120,6 @@ test("calls that are no calls are refused by their place", () => {
   }
 });
 
-const folder = process.env.SEEKRL_SHARED_DATA;
-const skip = folder === undefined ? "SEEKRL_SHARED_DATA is not set" : false;
-
 interface Rendering {
   readonly template: string;
   readonly case: string;
@@ -132,7 +129,7 @@ interface Rendering {
 }
 
 function readShared<T>(name: string): T {
-  return JSON.parse(readFileSync(join(folder as string, "chat-templates", name), "utf8")) as T;
+  return JSON.parse(readFileSync(sharedData("chat-templates", name), "utf8")) as T;
 }
 
 /** Calls as a client has them: arguments as text, and ids that results refer to. */
@@ -153,7 +150,7 @@ function asClientsWrite(messages: readonly Message[]): Message[] {
 }
 
 test("real templates render a client's calls as Python renders them with arguments as objects", {
-  skip,
+  skip: skipWithoutData,
 }, () => {
   const templates = readShared<Record<string, string>>("templates.json");
   const expected = readShared<{
@@ -178,7 +175,7 @@ test("real templates render a client's calls as Python renders them with argumen
   assert.ok(numSame > 150, `${numSame}`);
 });
 
-test("what real templates make of calls is read as those calls", { skip }, () => {
+test("what real templates make of calls is read as those calls", { skip: skipWithoutData }, () => {
   const templates = readShared<Record<string, string>>("templates.json");
   const { vars } = readShared<{ readonly vars: Record<string, Record<string, string>> }>("expected.json");
   const args = '{"query": "a \\"b\\" <c>\\n", "k": 3}';
