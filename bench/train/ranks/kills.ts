@@ -13,7 +13,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { digestsBelow } from "../../../lib/base/files/digests.ts";
 import { Dice } from "../../../lib/base/random.ts";
-import { startJob, type WorldJob, writeWorld } from "./world-job.ts";
+import { startJob, trainArgs, type WorldJob, writeWorld } from "./world-job.ts";
 
 const { values } = parseArgs({
   options: {
@@ -25,8 +25,8 @@ const { values } = parseArgs({
   },
 });
 const [processes, kills] = [Number(values.processes), Number(values.kills)];
-const recipe = ["--recipe", "search-r1,worldPrompt=true", "--batch-questions", "8"];
-const args = [...recipe, "--steps", values.steps, "--checkpoint-every", "2", "--zero", values.zero];
+const sizes = ["--batch-questions", "8", "--steps", values.steps, "--checkpoint-every", "2"];
+const args = [...trainArgs, ...sizes, "--zero", values.zero];
 
 /** The processes of the ranks, as the system numbers them. */
 async function ranksOf(launcher: number): Promise<number[]> {

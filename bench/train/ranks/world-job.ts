@@ -1,10 +1,22 @@
-/** `seekrl train` on the built-in world as one process or several, for the benches of this folder. */
+/** Trainings on the built-in world as one process or several, for the benches of this folder. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { packageRoot } from "../../../lib/base/package-root.ts";
 
 const seekrl = join(packageRoot, "bin", "seekrl.mjs");
+
+/** The model that imitates a hasty teacher, from which it can learn more. */
+const begin = ["--model", join(packageRoot, "world", "hasty")];
+
+/** Reinforcement learning by the world's own recipe. */
+export const trainArgs = [
+  ...["train", ...begin, "--recipe", "world"],
+  ...["--index", "index", "--questions", "world/train.jsonl"],
+];
+
+/** Fine-tuning on what a thorough teacher wrote. */
+export const sftArgs = ["sft", ...begin, "--data", "world/demonstrations.jsonl"];
 
 /** A training on the world. */
 export interface WorldJob {
@@ -13,7 +25,7 @@ export interface WorldJob {
   /** Of the run, below the folder. */
   readonly out: string;
   readonly processes: number;
-  /** Further arguments of `train`. */
+  /** The command and its arguments, but for the run's folder. */
   readonly args: readonly string[];
 }
 
@@ -23,13 +35,22 @@ export interface JobEnd {
   readonly stderr: string;
 }
 
-/** Writes corpus, questions and index. */
+const run = (folder: string, args: readonly string[]): string =>
+  execFileSync(process.execPath, [seekrl, ...args], {
+    cwd: folder,
+    stdio: ["ignore", "pipe", "ignore"],
+  }).toString();
+
+/** Writes corpus, questions, demonstrations and index. */
 export function writeWorld(folder: string): void {
-  const run = (...args: string[]): void => {
-    execFileSync(process.execPath, [seekrl, ...args], { cwd: folder, stdio: "ignore" });
-  };
-  run("world", "--out", "world", "--demonstrations", "1");
-  run("index", "build", "--corpus", "world/corpus.jsonl", "--out", "index");
+  run(folder, ["world", "--out", "world"]);
+  run(folder, ["index", "build", "--corpus", "world/corpus.jsonl", "--out", "index"]);
+}
+
+/** Exact match of a run's model over the test questions. */
+export function exactMatch(folder: string, out: string): number {
+  const asked = ["--index", "index", "--questions", "world/test.jsonl", "--recipe", "world", "--json"];
+  return (JSON.parse(run(folder, ["eval", "--model", join(out, "model"), ...asked])) as { em: number }).em;
 }
 
 /** Starts a job; several processes by `seekrl launch`. */
@@ -37,11 +58,9 @@ export function startJob({ folder, out, processes, args }: WorldJob): {
   readonly child: ChildProcess;
   readonly end: Promise<JobEnd>;
 } {
-  const model = join(packageRoot, "world", "checkpoint");
-  const train = ["train", "--model", model, "--index", "index", "--questions", "world/train.jsonl"];
   const launch =
     processes === 1 ? [] : ["launch", "--processes", `${processes}`, "--logs", `${out}-logs`, "--"];
-  const child = spawn(process.execPath, [seekrl, ...launch, ...train, "--out", out, ...args], {
+  const child = spawn(process.execPath, [seekrl, ...launch, ...args, "--out", out], {
     ...{ cwd: folder, stdio: ["ignore", "ignore", "pipe"] },
   });
   let stderr = "";
