@@ -3,18 +3,19 @@
  *
  * `nice -n -20 node dist/bench/plan/check.js [--repeats 4] [--rounds 3] [--out FILE] [--from FILE]...`. Measures the parts with 1, 2 and 4 processes side by
  * side, a reduction between two, and the smallest step; predicts steps of SFT and of reinforcement learning by 1, 2 and 4
- * processes, and measures those; `--from` adds what other calls wrote by `--out`, and with `--rounds 0` measures nothing. No peer predicts these times; what is compared is prediction and measurement.
+ * processes, those by which the simulation was made and others, and measures them; `--from` adds what other calls wrote by `--out`, and with `--rounds 0` measures nothing. No peer predicts these times; what is compared is prediction and measurement.
  */
 import { spawn } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { freePort } from "../../lib/comm/free-port.ts";
 import { decoderConfig } from "../../lib/model/config/config.ts";
 import { type MeasuredPoint, measuredParts } from "../../lib/plan/measured.ts";
 import { type PlannedStep, stepSeconds } from "../../lib/plan/step.ts";
 import type { Workload } from "../../lib/plan/workload.ts";
-import { miniBatches, rl, sft, shape, small } from "./sizes.ts";
+import { type CheckedStep, heldOut, known, miniBatches, shape } from "./sizes.ts";
 
 const { values } = parseArgs({
   options: {
@@ -26,15 +27,17 @@ const { values } = parseArgs({
 const cores = availableParallelism();
 
 /** Runs a job of some processes. @returns what rank 0 says */
-let port = 29_700;
 async function job<Result>(what: string, size: number): Promise<Result> {
-  port += 1;
-  const ranks = Array.from({ length: size }, (_, rank) => rankOf(what, rank, size));
+  const port = await freePort();
+  const ranks = Array.from({ length: size }, (_, rank) => rankOf(what, { rank, size, port }));
   const outputs = await Promise.all(ranks);
   return JSON.parse(outputs[0]!) as Result;
 }
 
-async function rankOf(what: string, rank: number, size: number): Promise<string> {
+async function rankOf(
+  what: string,
+  { rank, size, port }: { readonly rank: number; readonly size: number; readonly port: number },
+): Promise<string> {
   const place = { RANK: rank, WORLD_SIZE: size, LOCAL_RANK: rank, LOCAL_WORLD_SIZE: size, MASTER_PORT: port };
   const texts = Object.fromEntries(Object.entries(place).map(([name, value]) => [name, String(value)]));
   const own = { MASTER_ADDR: "127.0.0.1", TORCHELASTIC_USE_AGENT_STORE: "False", OMP_NUM_THREADS: "1" };
@@ -70,11 +73,11 @@ interface Step {
 }
 
 const sizes = [1, 2, 4];
-const names = ["sft", "small", "rl"];
+const steps: Readonly<Record<string, CheckedStep>> = { ...known, ...heldOut };
 const jobs = [
   ...sizes.map((size) => ["parts", size] as const),
   ...[["collective", 2] as const, ["tiny", 1] as const, ["tiny", 2] as const],
-  ...names.flatMap((name) => sizes.map((size) => [name, size] as const)),
+  ...Object.keys(steps).flatMap((name) => sizes.map((size) => [name, size] as const)),
 ];
 
 /** The least of each number of several rounds: what other work of the machine adds is never negative. */
@@ -121,15 +124,19 @@ const link = linkOf();
 const weights = found[0]!.weights;
 const texts = { samples: 1, searches: 0, observationTokens: 0, spread: 0, searchSeconds: 0, scorings: 0 };
 const bare = { ...texts, hasCritic: false, hasReference: false, isGenerated: false, epochs: 1, updates: 1 };
-const works: Readonly<Record<string, Workload>> = {
-  sft: { ...bare, questions: sft.texts, promptTokens: 1, responseTokens: sft.length - 1 },
-  small: { ...bare, questions: small.texts, promptTokens: 1, responseTokens: small.length - 1 },
-  rl: {
-    ...{ ...bare, isGenerated: true, updates: miniBatches, searches: 1, searchSeconds: rl.searchMs / 1000 },
-    ...{ questions: rl.questions, samples: rl.samples, promptTokens: rl.prompt },
-    ...{ responseTokens: rl.turn, observationTokens: rl.observation },
-  },
-};
+
+function workOf({
+  texts: { texts: questions, length } = { texts: 0, length: 0 },
+  rollouts,
+}: CheckedStep): Workload {
+  if (rollouts === undefined) return { ...bare, questions, promptTokens: 1, responseTokens: length - 1 };
+  return {
+    ...{ ...bare, isGenerated: true, updates: miniBatches, searches: 1 },
+    ...{ questions: rollouts.questions, samples: rollouts.samples, promptTokens: rollouts.prompt },
+    ...{ responseTokens: rollouts.turn, observationTokens: rollouts.observation },
+    searchSeconds: rollouts.searchMs / 1000,
+  };
+}
 
 /**
  * What a step of reinforcement learning takes whatever its size: the smallest one's time without its two updates and
@@ -145,19 +152,20 @@ function fixedSeconds(size: number): number {
  * Seconds of a step. Processes beyond the cores have turns on them: `from` names the processes whose parts are taken, fewer
  * than `size` take so many times longer.
  */
-function predicted(name: string, size: number, from: number) {
-  const workload = works[name]!;
+function predicted(checked: CheckedStep, size: number, from: number) {
+  const isRl = checked.rollouts !== undefined;
   const turns = Math.max(1, size / cores);
   const { train, ...measured } = partsOf.get(from)!;
   const slowdown = turns / Math.max(1, from / cores);
-  const own = { ...measured, train: name === "rl" ? train.rl : train.sft };
-  const fixed = name === "rl" ? fixedSeconds(size) * (turns / slowdown) : 0;
+  const own = { ...measured, train: isRl ? train.rl : train.sft };
+  const fixed = isRl ? fixedSeconds(size) * (turns / slowdown) : 0;
   const parts = measuredParts({ ...own, stepSeconds: fixed }, slowdown);
   // The link is made of copies by the same cores.
   const slow = { bytesPerSecond: link.bytesPerSecond / turns, latencySeconds: link.latencySeconds * turns };
   const device = { flops: 0, bytesPerSecond: 0, memoryBytes: 0, link: slow };
   const step: PlannedStep = {
-    ...{ parts, workload, config: decoderConfig(shape), layout: { zero: 0, tensor: 1, rolloutDevices: 0 } },
+    ...{ parts, workload: workOf(checked), config: decoderConfig(shape) },
+    layout: { zero: size === 1 ? 0 : checked.zero, tensor: 1, rolloutDevices: 0 },
     cluster: { devices: size, perMachine: size, device, network: slow },
     sizes: {
       ...{ trained: weights, trainedBytes: 4 * weights, stateBytes: 8 * weights },
@@ -171,13 +179,16 @@ const seconds = (value: number): string => value.toFixed(value < 1 ? 3 : 2);
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 const rows: string[] = [];
 /** By parts of one process, of one a core, and of as many as the step has. */
-const worst = [0, 0, 0];
-for (const name of names) {
+const worst = { known: [0, 0, 0], heldOut: [0, 0, 0] };
+for (const [name, checked] of Object.entries(steps)) {
+  const errorsOfKind = name in known ? worst.known : worst.heldOut;
   for (const size of sizes) {
     const real = outcomeOf<Step>(name, size);
-    const plans = [1, Math.min(size, cores), size].map((from) => predicted(name, size, from));
+    const plans = [1, Math.min(size, cores), size].map((from) => predicted(checked, size, from));
     const errors = plans.map(({ total }) => total / real.seconds - 1);
-    if (size > 1) for (const [i, error] of errors.entries()) worst[i] = Math.max(worst[i]!, Math.abs(error));
+    if (size > 1)
+      for (const [i, error] of errors.entries())
+        errorsOfKind[i] = Math.max(errorsOfKind[i]!, Math.abs(error));
     const plan = plans[1]!;
     const pieces = [plan.rollouts, plan.training, plan.collectives, plan.optimiser, plan.fixed].map(seconds);
     const measured = real.rollout === undefined ? "" : seconds(real.rollout);

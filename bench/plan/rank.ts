@@ -2,8 +2,8 @@
  * One process of bench/plan/check.ts: meets the others and does what its arguments say, several times, all at the same time.
  * Prints a JSON object of the best times, in seconds.
  *
- * `node dist/bench/plan/rank.js parts|collective|sft|small|rl|tiny [--repeats 5]`, with the variables of `seekrl launch`. `parts`: each alone, side
- * by side; the others: one training of all.
+ * `node dist/bench/plan/rank.js parts|collective|tiny|STEP [--repeats 5]`, with the variables of `seekrl launch`. `parts`: each alone, side
+ * by side; the others, of which STEP is a name in sizes.ts: one training of all.
  */
 import { parseArgs } from "node:util";
 import { native } from "../../lib/base/addon/native.ts";
@@ -15,7 +15,20 @@ import type { MeasuredPoint } from "../../lib/plan/measured.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { trainingSteps } from "./rollouts.ts";
-import { best, deep, ids, miniBatches, rl, samplesOf, sft, shape, small, textsOf } from "./sizes.ts";
+import {
+  best,
+  type CheckedStep,
+  deep,
+  heldOut,
+  ids,
+  known,
+  miniBatches,
+  rl,
+  samplesOf,
+  sft,
+  shape,
+  textsOf,
+} from "./sizes.ts";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -116,9 +129,9 @@ async function collectivesOf(): Promise<object> {
   return { found };
 }
 
-async function sftOf(work: typeof sft): Promise<object> {
+async function sftOf(work: typeof sft, zero: CheckedStep["zero"]): Promise<object> {
   await using model = await Model.create(shape, { dtype: "float32" });
-  await using trainer = await Trainer.open(model, ofAll);
+  await using trainer = await Trainer.open(model, { ...ofAll, zero: group === undefined ? 0 : zero });
   const sequences = textsOf(work);
   const seconds = await timed("step", async () => {
     await trainer.accumulate(sequences, {});
@@ -130,14 +143,12 @@ async function sftOf(work: typeof sft): Promise<object> {
 async function run(): Promise<object> {
   if (what === "parts") return partsOf();
   if (what === "collective") return collectivesOf();
-  if (what === "rl" || what === "tiny") {
-    const work =
-      what === "rl"
-        ? rl
-        : { ...rl, questions: 1, samples: 2, prompt: 2, turn: 1, observation: 1, searchMs: 0 };
-    return trainingSteps(work, { group, repeats });
+  if (what === "tiny") {
+    const work = { ...rl, questions: 1, samples: 2, prompt: 2, turn: 1, observation: 1, searchMs: 0 };
+    return trainingSteps(work, { group, repeats, zero: 0 });
   }
-  return sftOf(what === "small" ? small : sft);
+  const { texts, rollouts, zero } = { ...known, ...heldOut }[what]!;
+  return rollouts === undefined ? sftOf(texts!, zero) : trainingSteps(rollouts, { group, repeats, zero });
 }
 
 const result = await run();

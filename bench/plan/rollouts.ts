@@ -42,11 +42,16 @@ async function play(engine: Engine, question: number, seed: number, work: typeof
 /** The best times of a step and its parts. */
 export async function trainingSteps(
   work: typeof rl,
-  { group, repeats }: { readonly group: ProcessGroup | undefined; readonly repeats: number },
+  options: {
+    readonly group: ProcessGroup | undefined;
+    readonly repeats: number;
+    readonly zero: 0 | 1 | 2 | 3;
+  },
 ): Promise<object> {
   await using model = await Model.create(shape, { dtype: "float32" });
   await using engine = await Engine.open(model, { cacheBytes: 2 ** 28, promptLookup: false });
-  const ofAll = { activationBytes: 2 ** 33, processGroup: group };
+  const { group, repeats, zero } = options;
+  const ofAll = { activationBytes: 2 ** 33, processGroup: group, zero: group === undefined ? 0 : zero };
   await using trainer = await Trainer.open(model, ofAll);
   const steps: { rollout: number; train: number }[] = [];
   const whole: number[] = [];

@@ -19,6 +19,34 @@ export const small = { texts: 4, length: 128 };
 /** A step of reinforcement learning with one search. */
 export const rl = { questions: 8, samples: 4, prompt: 48, turn: 24, observation: 48, searchMs: 300 };
 
+/** One of the steps that are predicted and measured. */
+export interface CheckedStep {
+  /** Texts of SFT; otherwise the step is one of reinforcement learning. */
+  readonly texts?: typeof sft;
+  readonly rollouts?: typeof rl;
+  readonly zero: 0 | 1 | 2 | 3;
+}
+
+const long = { texts: 20, length: 200 };
+const wide = { questions: 12, samples: 6, prompt: 32, turn: 40, observation: 64, searchMs: 200 };
+
+/** The steps by which the simulation was made what it is. */
+export const known: Readonly<Record<string, CheckedStep>> = {
+  sft: { texts: sft, zero: 0 },
+  small: { texts: small, zero: 0 },
+  rl: { rollouts: rl, zero: 0 },
+};
+
+/** Steps of other sizes and levels of ZeRO, which had no part in that. */
+export const heldOut: Readonly<Record<string, CheckedStep>> = {
+  long: { texts: long, zero: 0 },
+  wide: { rollouts: wide, zero: 0 },
+  "long, zero 1": { texts: long, zero: 1 },
+  "long, zero 2": { texts: long, zero: 2 },
+  "long, zero 3": { texts: long, zero: 3 },
+  "wide, zero 1": { rollouts: wide, zero: 1 },
+};
+
 /** Ids that follow from two numbers. */
 export function ids(length: number, salt: number): Int32Array {
   return Int32Array.from({ length }, (_, t) => (t * 31 + salt * 577 + 3) % shape.vocabSize);
