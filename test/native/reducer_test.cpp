@@ -6,10 +6,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/stack.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <functional>
@@ -18,28 +14,17 @@
 #include <vector>
 
 #include "check.h"
+#include "comm/check/free_port.h"
 #include "comm/process_group.h"
 
 namespace {
 
 using namespace seekrl;
 
-int free_port() {
-  const int socket_id = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  bind(socket_id, reinterpret_cast<sockaddr*>(&address), length);
-  getsockname(socket_id, reinterpret_cast<sockaddr*>(&address), &length);
-  close(socket_id);
-  return ntohs(address.sin_port);
-}
-
 // One thread a rank; what each returns.
 std::vector<at::Tensor> on_ranks(int size,
                                  const std::function<at::Tensor(const std::shared_ptr<comm::ProcessGroup>&)>& work) {
-  const int port = free_port();
+  const int port = comm::free_port();
   std::vector<at::Tensor> results(size);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < size; ++rank) {

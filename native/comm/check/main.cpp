@@ -8,10 +8,6 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +16,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "comm/check/free_port.h"
 #include "comm/nccl/library.h"
 #include "comm/process_group.h"
 
@@ -29,19 +26,6 @@ namespace {
 
 constexpr int kSize = 2;
 constexpr auto kBrain = at::kBFloat16;
-
-int free_port() {
-  const int socket_id = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof(address);
-  const bool is_bound = bind(socket_id, reinterpret_cast<sockaddr*>(&address), length) == 0 &&
-                        getsockname(socket_id, reinterpret_cast<sockaddr*>(&address), &length) == 0;
-  close(socket_id);
-  require(is_bound, ErrorCode::kIo, "expected a free port on this machine");
-  return ntohs(address.sin_port);
-}
 
 void expect(const at::Tensor& got, const at::Tensor& wanted, const char* what) {
   require(at::equal(got, wanted), ErrorCode::kInternal, what, ": wrong numbers");
