@@ -254,7 +254,7 @@ Slice Decoder::slice_of(const std::string& name) const {
 }
 
 at::Tensor Decoder::parameter(const std::string& name) const {
-  return parallel_.joined(own_parameter(name), slice_of(name));
+  return parallel_.joined(own_parameter(name), slice_of(name), name);
 }
 
 at::Tensor Decoder::own_parameter(const std::string& name) const {

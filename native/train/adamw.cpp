@@ -227,7 +227,8 @@ void AdamW::gather_weights() {
 
 at::Tensor AdamW::gradient(const std::string& name) const {
   for (size_t i = 0; i < parameters_.size(); ++i) {
-    if (parameters_[i].name == name) return parallel_.joined(gradients_->total(i), slices_[i]);
+    if (parameters_[i].name != name) continue;
+    return parallel_.joined(gradients_->total(i), slices_[i], "the gradient of " + name);
   }
   fail(ErrorCode::kArgument, "gradient: no parameter is called ", name);
 }

@@ -70,7 +70,7 @@ at::Tensor whole_parameter(const Adapter& adapter, size_t place) {
       [&] {
         return CommandWriter(Task::kAdapterTensor).number(adapter.id()).number(static_cast<int64_t>(place)).take();
       },
-      [&] { whole = adapter.parallel().joined(own, slice); });
+      [&] { whole = adapter.parallel().joined(own, slice, name); });
   return whole;
 }
 

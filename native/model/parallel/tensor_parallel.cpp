@@ -142,22 +142,21 @@ at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice
   return all.narrow(0, 0, slice.whole);
 }
 
-void TensorParallel::check_same(const at::Tensor& own) const {
+void TensorParallel::check_same(const at::Tensor& own, const std::string& name) const {
   const at::Tensor sent = at::empty({1}, at::kLong), all = at::empty({size()}, at::kLong);
   sent.mutable_data_ptr<int64_t>()[0] = digest(own.detach().contiguous());
   group_->all_gather(all, sent, "tensor parallelism: digests").wait();
   for (int64_t other = 0; other < size(); ++other) {
     require(all.const_data_ptr<int64_t>()[other] == sent.const_data_ptr<int64_t>()[0], ErrorCode::kInternal,
-            "tensor parallelism: ranks ", rank(), " and ", other,
-            " have other numbers of what all have alike; start "
-            "again from the last checkpoint");
+            "tensor parallelism: ", name, ": expected the same numbers on all ranks, got others on rank ", rank(),
+            " than on rank ", other, "; start again from the last checkpoint");
   }
 }
 
-at::Tensor TensorParallel::joined(const at::Tensor& own, const Slice& slice) const {
+at::Tensor TensorParallel::joined(const at::Tensor& own, const Slice& slice, const std::string& name) const {
   if (!is_split()) return own;
   if (slice.is_all()) {
-    check_same(own);
+    check_same(own, name);
     return own;
   }
   if (slice.dim == 0) return joined_rows(own, slice);

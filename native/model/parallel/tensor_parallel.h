@@ -9,6 +9,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "comm/process_group.h"
@@ -60,9 +61,9 @@ class TensorParallel {
   at::Tensor shared(const at::Tensor& x) const;
   // What all ranks have of a slice's rows, one behind the other: [own, ...] -> [whole, ...].
   at::Tensor joined_rows(const at::Tensor& own, const Slice& slice) const;
-  // The whole of a weight of which this rank has `own`: itself where that is all, of which all ranks must have the same
-  // bits (ERR_INTERNAL).
-  at::Tensor joined(const at::Tensor& own, const Slice& slice) const;
+  // The whole of what is called `name`, of which this rank has `own`: itself where that is all, of which all ranks must
+  // have the same bits (ERR_INTERNAL on each).
+  at::Tensor joined(const at::Tensor& own, const Slice& slice, const std::string& name) const;
   // How a head of this slice of the vocabulary scores tokens.
   ops::HeadSlice head_slice(const Slice& slice) const;
 
@@ -95,7 +96,7 @@ class TensorParallel {
   };
 
   Slice slice(int64_t dim, int64_t count) const;
-  void check_same(const at::Tensor& own) const;
+  void check_same(const at::Tensor& own, const std::string& name) const;
   void tell(const Command& command) const;
   void tell_endings() const;
   void send(int64_t decoder, const Command& command) const;

@@ -119,10 +119,10 @@ std::vector<StateShape> OnAllRanks<Learner>::state_shapes() const {
 template <class Learner>
 at::Tensor OnAllRanks<Learner>::state_tensor(size_t place) {
   const model::Slice slice = slice_at(learner_.optimizer().state_slices(), place);
-  const at::Tensor own = learner_.state().at(place).value;
+  const model::Parameter own = learner_.state().at(place);
   at::Tensor whole;
   parallel_of(learner_).together([&] { return command(Task::kStateTensor).number(static_cast<int64_t>(place)).take(); },
-                                 [&] { whole = parallel_of(learner_).joined(own, slice); });
+                                 [&] { whole = parallel_of(learner_).joined(own.value, slice, own.name); });
   return whole;
 }
 
