@@ -34,6 +34,7 @@ import { runsTailCommand } from "./commands/runs/runs-tail.ts";
 import { mcpServeCommand } from "./commands/serve/mcp-serve.ts";
 import { serveCommand } from "./commands/serve/serve.ts";
 import { doctorCommand } from "./commands/setup/doctor.ts";
+import { initCommand } from "./commands/setup/init.ts";
 import { setupCudaCommand } from "./commands/setup/setup-cuda.ts";
 import { studioCommand } from "./commands/studio/studio.ts";
 import { demoCommand } from "./commands/train/demo.ts";
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   doctorCommand,
   setupCudaCommand,
   demoCommand,
+  initCommand,
   demoAblationsCommand,
   worldCommand,
   serveCommand,

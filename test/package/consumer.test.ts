@@ -119,5 +119,6 @@ test("the tarball holds what is built and what builds the addon, and no source t
   for (const needed of ["LICENSE", "NOTICE", "README.md", "CMakeLists.txt", "scripts/setup/install.mjs"])
     assert.ok(files.includes(needed), needed);
   const sources = files.filter((path) => /\.ts$/.test(path) && !path.endsWith(".d.ts"));
-  assert.deepEqual(sources, []);
+  // What `seekrl init` writes into a project.
+  assert.deepEqual(sources, ["starter/src/agent.ts"]);
 });

@@ -2,12 +2,11 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
-import { writeQuestions } from "../../../../lib/data/question.ts";
 import { worldMemorySpeech, worldSpeech } from "../../../world/recipes/world-speech.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { demonstrations } from "../../../world/teachers/demonstrations.ts";
 import { memoryRows } from "../../../world/teachers/memory-demonstrations.ts";
-import { createWorld } from "../../../world/world.ts";
+import { writeWorldFiles } from "../../../world/world-files.ts";
 import { command } from "../../command.ts";
 import { chooseRecipe, type RecipeChoice, recipeOptions } from "../../options/recipe-options.ts";
 
@@ -22,12 +21,9 @@ export const worldCommand = command({
     seed: z.int().min(0).default(0).describe("of the world and the demonstrations"),
   }),
   run: async ({ out, recipe, demonstrations: count, seed }, io) => {
-    const { passages, questions } = createWorld({ seed });
-    const file = (base: string): string => join(out, `${base}.jsonl`);
-    await writeJsonLines(file("corpus"), passages);
-    for (const [split, list] of Object.entries(questions)) await writeQuestions(file(split), list);
+    const { passages, questions } = await writeWorldFiles(out, { seed });
     const shown = demonstrationRows(recipe, { seed: seed + 1, count });
-    await writeJsonLines(file("demonstrations"), shown);
+    await writeJsonLines(join(out, "demonstrations.jsonl"), shown);
     const counts = { passages: passages.length, questions: Object.values(questions).flat().length };
     io.write(
       `${counts.passages} passages, ${counts.questions} questions, ${count} demonstrations in ${out}\n`,

@@ -1,0 +1,63 @@
+/** `seekrl init`: a project of one's own that runs at once. */
+import { existsSync } from "node:fs";
+import { cp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { z } from "zod";
+import { SeekError } from "../../../../lib/base/errors.ts";
+import { packageRoot, packageVersion } from "../../../../lib/base/package-root.ts";
+import { writeWorldFiles } from "../../../world/world-files.ts";
+import { command } from "../../command.ts";
+
+/** The command. */
+export const initCommand = command({
+  name: "init",
+  summary: "writes a project: an agent in TypeScript, its options, a corpus, questions",
+  options: z.strictObject({ folder: z.string().describe("folder of the project, which is not there yet") }),
+  places: ["folder"],
+  run: async ({ folder }, io) => {
+    const target = resolve(folder);
+    if (existsSync(target))
+      throw new SeekError(
+        "ERR_ARGUMENT",
+        `init: ${folder}: expected a folder that is not there yet. Remedy: another name`,
+      );
+    const writing = `${target}.${process.pid}.writing`;
+    try {
+      await writeProject(writing, target);
+      await rename(writing, target);
+    } catch (error) {
+      await rm(writing, { recursive: true, force: true });
+      throw error;
+    }
+    io.write(`${folder} is a project. Next: cd ${folder} && npm install && npm start\n`);
+    io.result({ folder: target });
+  },
+});
+
+/** Writes the files into a folder that will have another name. */
+async function writeProject(writing: string, target: string): Promise<void> {
+  const starter = join(packageRoot, "starter");
+  await cp(starter, writing, { recursive: true });
+  // npm leaves files of that name out of packages.
+  await rename(join(writing, "gitignore"), join(writing, ".gitignore"));
+  const path = join(writing, "package.json");
+  const parts = JSON.parse(await readFile(path, "utf8")) as object;
+  const whole = { name: packageName(target), ...parts, dependencies: { seekrl: requirement(target) } };
+  await writeFile(path, `${JSON.stringify(whole, undefined, 2)}\n`);
+  await writeWorldFiles(join(writing, "data"), { seed: 0 });
+}
+
+/** A name that npm allows, after the folder's. */
+function packageName(target: string): string {
+  const name = basename(target)
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, "-")
+    .replace(/^[._-]+/, "");
+  return name === "" || name === "seekrl" || name === "node_modules" ? "search-agent" : name;
+}
+
+/** This package: by its version where a project has installed it, by its folder where it is a clone. */
+function requirement(target: string): string {
+  const isInstalled = basename(dirname(packageRoot)) === "node_modules";
+  return isInstalled ? `^${packageVersion()}` : `file:${relative(target, packageRoot)}`;
+}

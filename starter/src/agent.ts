@@ -1,0 +1,74 @@
+/** A search agent over data/corpus.jsonl: evaluates it, trains it by reinforcement learning, evaluates it again, asks it. */
+import {
+  type Agent,
+  algorithms,
+  ChatTemplate,
+  Engine,
+  evaluate,
+  Model,
+  openLearners,
+  policyAnswer,
+  rl,
+  schedule,
+  searchAgent,
+  Tokenizer,
+} from "seekrl";
+import { type Question, readQuestions } from "seekrl/data";
+import { exactMatch, type Reward } from "seekrl/rewards";
+import { buildIndex, openIndex } from "seekrl/search";
+import { worldRecipe } from "seekrl/world";
+
+// The model: a folder of Hugging Face's form. This one has a million parameters, and knows the tags of this recipe alone.
+const folder = "node_modules/seekrl/world/hasty";
+const model = await Model.load(folder);
+const tokenizer = await Tokenizer.load(folder);
+const chatTemplate = await ChatTemplate.load(folder);
+const engine = await Engine.open(model, { tokenizer });
+
+// The search, by words and by vectors, over your passages: {"id", "title", "text"} a line.
+await buildIndex({ corpus: "data/corpus.jsonl", out: "index" });
+const search = await openIndex("index");
+
+// The agent: its prompt, tags and limits. For a model that follows instructions: ragR1 of seekrl/recipes.
+const recipe = worldRecipe({ queries: "multi" });
+const agent = searchAgent({ engine, tokenizer, chatTemplate, search, ...recipe });
+
+// The reward of a rollout: right or not, and a little for having searched at all.
+const reward: Reward = ({ answer = "", queries }, { answers }) =>
+  exactMatch(answer, answers) + (queries.length > 0 ? 0.1 : 0);
+
+async function questionsOf(path: string): Promise<Question[]> {
+  const questions: Question[] = [];
+  for await (const question of readQuestions(path)) questions.push(question);
+  return questions;
+}
+
+const [train, test] = [await questionsOf("data/train.jsonl"), await questionsOf("data/test.jsonl")];
+
+async function tell(when: string): Promise<void> {
+  const greedy: Agent = (question, options) => agent(question, { ...options, sampling: { temperature: 0 } });
+  const { em, rounds } = await evaluate({ questions: test, agent: greedy });
+  console.log(`${when}: ${(100 * em).toFixed(1)} % right, ${rounds.toFixed(2)} searches a question`);
+}
+
+await tell("before");
+const algorithm = algorithms.grpo;
+const steps = Number(process.env.STEPS ?? 40);
+await using opened = await openLearners(model, algorithm, { weightDecay: 0 });
+await rl({
+  learners: opened.learners,
+  task: { questions: train, rollout: agent.rollouts, reward },
+  algorithm,
+  batch: { questions: 16, samples: 4 },
+  steps,
+  learningRate: { policy: schedule({ peak: 4e-4, warmupSteps: 2, decay: "linear", steps }) },
+  onStep: ({ step, ...metrics }) => console.log(`step ${step}: reward ${metrics["reward/mean"]?.toFixed(2)}`),
+});
+await tell("after");
+
+const asked = await agent({ question: process.argv[2] ?? test[0]?.question ?? "" });
+console.log(
+  `${asked.segments[0]?.text.trim()}\n${policyAnswer(asked)} after searching for ${asked.queries.flat().join(", ")}`,
+);
+await model.save("model");
+await engine.close();
