@@ -54,7 +54,9 @@ test("a rank that generates is killed: the one that trains names it, and both go
     assert.equal(code, "ERR_REMOTE");
     assert.match(message, /rank 1 has not been heard of for 4 s/);
     const [training, generating] = await runTraining(2, ...args);
-    assert.deepEqual([training![0]!.step, weightsOf(training!)], [4, weightsOf(alone!)]);
+    // From the checkpoint of step 3, or of step 4 where the kill came before a weight of step 5 had changed.
+    assert.ok([4, 5].includes(training![0]!.step as number), JSON.stringify(training![0]));
+    assert.deepEqual(weightsOf(training!), weightsOf(alone!));
     assert.deepEqual(weightsOf(generating!), weightsOf(alone!));
   });
 });
