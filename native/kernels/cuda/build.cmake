@@ -66,8 +66,9 @@ if(SEEKRL_NVCC)
     list(APPEND CUDA_OBJECTS ${object})
   endforeach()
   set(CUDA_LIBRARY ${CMAKE_BINARY_DIR}/Release/libseekrl_cuda.so)
-  add_custom_command(OUTPUT ${CUDA_LIBRARY} DEPENDS ${CUDA_OBJECTS} VERBATIM
-    COMMAND ${SEEKRL_NVCC} -shared -cudart static -o ${CUDA_LIBRARY} ${CUDA_OBJECTS})
+  add_custom_command(OUTPUT ${CUDA_LIBRARY} DEPENDS ${CUDA_OBJECTS} ${SEEKRL_OLD_LIBRARIES} VERBATIM
+    COMMAND ${SEEKRL_NVCC} -shared -cudart static -Xlinker=--no-as-needed -o ${CUDA_LIBRARY} ${CUDA_OBJECTS}
+            ${SEEKRL_OLD_LIBRARIES})
   add_custom_target(seekrl_cuda ALL DEPENDS ${CUDA_LIBRARY})
 endif()
 

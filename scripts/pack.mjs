@@ -1,0 +1,48 @@
+/**
+ * Assembles what is published into a folder, `build/pack` unless given: `node scripts/pack.mjs [--out FOLDER] [PART ...]`.
+ *
+ * Parts: `platform` (the addons of this machine's platform), `libtorch` (its libraries), `seekrl` (all that is no machine
+ * code, which names the packages for platforms whose tarballs lie in the folder); all three unless named.
+ */
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { stageLibtorch } from "./pack/libtorch-package.mjs";
+import { stageMain } from "./pack/main-package.mjs";
+import { stagePlatform } from "./pack/platform-package.mjs";
+import { platformOf } from "./pack/platforms.mjs";
+import { pack, packedVersions } from "./pack/tarball.mjs";
+import { SetupError, say } from "./setup/report.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+const stages = {
+  platform: (folder) => stagePlatform(platformOf(), folder, root),
+  libtorch: (folder) => stageLibtorch(platformOf(), folder, root),
+  seekrl: async (folder, out) => stageMain(await packedVersions(out), folder, root),
+};
+
+/** Packs parts one after another: the last names those before it. */
+async function main() {
+  const { values, positionals } = parseArgs({ options: { out: { type: "string" } }, allowPositionals: true });
+  const out = resolve(values.out ?? join(root, "build", "pack"));
+  const unknown = positionals.find((part) => stages[part] === undefined);
+  if (unknown !== undefined)
+    throw new SetupError(`${unknown}: expected ${Object.keys(stages).join(", ")} or nothing.`);
+  const wanted = Object.keys(stages).filter((part) => positionals.length === 0 || positionals.includes(part));
+  await mkdir(out, { recursive: true });
+  for (const part of wanted) {
+    const folder = join(out, "staged", part);
+    await stages[part](folder, out);
+    await pack(folder, out);
+    await rm(folder, { recursive: true });
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  say(error instanceof SetupError ? error.message : error.stack);
+  process.exitCode = 1;
+}

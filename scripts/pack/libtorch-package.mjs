@@ -1,0 +1,68 @@
+/** Stages the package of libtorch for a platform: the libraries that the addon needs, stripped, with all their licences. */
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { dynamicOf } from "../setup/cuda/elf.mjs";
+import { SetupError } from "../setup/report.mjs";
+import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
+import { requireBaseline } from "./baseline.mjs";
+import { copyStripped } from "./platform-package.mjs";
+import { packageNames } from "./platforms.mjs";
+import { writeStamp } from "./stamp.mjs";
+import { writeManifest } from "./tarball.mjs";
+
+/** The libraries of a folder that some of them need, those themselves included, each after what it needs. */
+export function closureOf(folder, names) {
+  const found = [];
+  const follow = (name) => {
+    if (found.includes(name) || !existsSync(join(folder, name))) return;
+    for (const needed of dynamicOf(join(folder, name)).needed) follow(needed);
+    if (!found.includes(name)) found.push(name);
+  };
+  for (const name of names) follow(name);
+  return found;
+}
+
+/** A wheel's licences, which the set-up keeps beside its libraries. */
+async function copyLicences(libtorch, folder) {
+  const licences = join(libtorch, "licenses");
+  if (!existsSync(join(licences, "LICENSE")))
+    throw new SetupError(
+      `${licences}: expected the licences of libtorch and of what it contains. Remedy: remove ${libtorch} and run ` +
+        "npm run build, which fetches it again with them.",
+    );
+  await cp(join(licences, "LICENSE"), join(folder, "LICENSE"));
+  await cp(licences, join(folder, "licenses"), { recursive: true });
+}
+
+const readme = (name, version, libraries) => `# ${name}
+
+libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols that only a debugger reads and without what
+[seekrl](https://www.npmjs.com/package/seekrl) does not load. Installing \`seekrl\` installs it.
+
+- ${libraries.join(", ")}: PyTorch, under the licence in LICENSE; what is compiled into them is under those in \`licenses\`.
+- libgomp is GCC's, under the GNU General Public Licence 3 with the GCC Runtime Library Exception 3.1; its source is at
+  https://gcc.gnu.org.
+`;
+
+/** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
+export async function stageLibtorch(platform, folder, root) {
+  const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
+  if ((await cudaOf(libtorch)) !== undefined)
+    throw new SetupError(`${libtorch}: a CUDA build, whose libraries are not packed. Remedy: build with a CPU libtorch.`);
+  const version = await versionOf(libtorch);
+  const name = packageNames.libtorch(platform.name);
+  const names = closureOf(join(libtorch, "lib"), platform.libtorch);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(join(folder, "lib"), { recursive: true });
+  for (const each of names) await copyStripped(join(libtorch, "lib", each), join(folder, "lib", each));
+  const files = names.map((each) => `lib/${each}`);
+  if (platform.fields.os[0] === "linux") await requireBaseline(files.map((file) => join(folder, file)));
+  await copyLicences(libtorch, folder);
+  await writeStamp(folder, files, { package: name, version });
+  await writeFile(join(folder, "README.md"), readme(name, version, names));
+  await writeManifest(folder, {
+    ...{ name, version, description: `libtorch ${version} for the CPU, for seekrl on ${platform.name}.` },
+    ...{ license: "BSD-3-Clause AND GPL-3.0-only WITH GCC-exception-3.1", ...platform.fields },
+  });
+}

@@ -1,0 +1,58 @@
+/** Stages the package of a platform: the addons of this build, stripped, with what they were built for. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { SetupError } from "../setup/report.mjs";
+import { versionOf } from "../setup/torch-folder.mjs";
+import { requireBaseline } from "./baseline.mjs";
+import { packageNames } from "./platforms.mjs";
+import { writeStamp } from "./stamp.mjs";
+import { writeManifest } from "./tarball.mjs";
+
+const run = promisify(execFile);
+
+/** Copies a file without the symbols that only a debugger reads. */
+export async function copyStripped(from, to) {
+  await copyFile(from, to);
+  const flags = process.platform === "darwin" ? ["-x"] : ["--strip-unneeded"];
+  if (process.platform !== "win32") await run("strip", [...flags, to]);
+}
+
+const readme = (name) => `# ${name}
+
+The part of [seekrl](https://www.npmjs.com/package/seekrl) that is machine code, for one platform. Installing \`seekrl\`
+installs it where it runs; there is no need to name it.
+`;
+
+/** Stages the package under `folder`; `root` is the checkout. */
+export async function stagePlatform(platform, folder, root) {
+  const { version, binary } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const release = join(root, "build", "cmake", "Release");
+  const built = (name) => existsSync(join(release, name));
+  const missing = platform.files.filter((name) => !built(name));
+  if (missing.length > 0)
+    throw new SetupError(`${missing.join(", ")}: not built. Remedy: npm run build.`);
+  const files = [...platform.files, ...platform.perhaps.filter(built)];
+  const name = packageNames.platform(platform.name);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  for (const file of files) await copyStripped(join(release, file), join(folder, file));
+  const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
+  const neighbours = platform.libtorch.map((each) => join(libtorch, "lib", each));
+  if (platform.fields.os[0] === "linux")
+    await requireBaseline(
+      files.map((file) => join(folder, file)),
+      neighbours,
+    );
+  await writeStamp(folder, files, {
+    package: name,
+    version,
+    napi: Math.max(...binary.napi_versions),
+    libtorch: await versionOf(libtorch),
+  });
+  for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, basename(file)));
+  await writeFile(join(folder, "README.md"), readme(name));
+  await writeManifest(folder, { name, version, description: `SeekRL's addon for ${platform.name}.`, ...platform.fields });
+}

@@ -1,0 +1,52 @@
+/** Makes the tarball that npm would publish of a folder. */
+import { execFile } from "node:child_process";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { bytesText, SetupError, say } from "../setup/report.mjs";
+
+const run = promisify(execFile);
+
+/** What is alike in every manifest. */
+const common = {
+  license: "Apache-2.0",
+  engines: { node: ">=20.19" },
+  // Yarn would leave the files in an archive, out of which no library can be loaded.
+  preferUnplugged: true,
+};
+
+/** Writes package.json, whose `files` are all that was staged. */
+export async function writeManifest(folder, manifest) {
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, "package.json"),
+    `${JSON.stringify({ ...common, ...manifest }, null, 2)}\n`,
+  );
+}
+
+/** Packs a staged folder into `out`; `bytes` are the tarball's. */
+export async function pack(folder, out) {
+  await mkdir(out, { recursive: true });
+  const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", out, folder];
+  const { stdout } = await run("npm", args, { maxBuffer: 1 << 26 });
+  const [{ name, version, filename, unpackedSize, entryCount }] = JSON.parse(stdout);
+  const path = join(out, filename);
+  const bytes = (await stat(path)).size;
+  say(`${filename}: ${bytesText(bytes)} packed, ${bytesText(unpackedSize)} unpacked, ${entryCount} files`);
+  return { name, version, path, bytes, unpackedBytes: unpackedSize };
+}
+
+/** Versions by name of the packages whose tarballs lie in a folder. */
+export async function packedVersions(folder) {
+  const versions = {};
+  for (const file of (await readdir(folder)).filter((name) => name.endsWith(".tgz")).sort()) {
+    const { stdout } = await run("tar", ["-xOf", join(folder, file), "package/package.json"]);
+    const { name, version } = JSON.parse(stdout);
+    if (versions[name] !== undefined)
+      throw new SetupError(
+        `${folder}: ${name} in versions ${versions[name]} and ${version}. Remedy: remove the tarball that is not meant.`,
+      );
+    versions[name] = version;
+  }
+  return versions;
+}
