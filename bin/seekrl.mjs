@@ -10,20 +10,19 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const entry = join(root, "dist", "apps", "cli", "main.js");
 const addon = join(root, "build", "cmake", "Release", "seekrl.node");
 const libtorch = join(root, "build", "libtorch.json");
+// A clone has sources, and what sets it up; an installed package is whole, or its loader says what it lacks.
+const ensure = join(root, "scripts", "ensure.mjs");
 
 /** Sets up what is missing. Its output goes to standard error: standard output belongs to the command. */
 function setUp() {
-  const ensure = join(root, "scripts", "ensure.mjs");
-  const args = existsSync(ensure)
-    ? [ensure, process.execPath, "--version"]
-    : [join(root, "scripts", "setup", "install.mjs")];
+  const args = [ensure, process.execPath, "--version"];
   const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ["inherit", 2, 2] });
   if (status !== 0) process.exit(1);
 }
 
 // What sets up, and what says why that failed, runs without the addon.
 const needed = ["setup", "doctor"].includes(process.argv[2]) ? [entry] : [entry, addon, libtorch];
-const missing = needed.find((path) => !existsSync(path));
+const missing = existsSync(ensure) ? needed.find((path) => !existsSync(path)) : undefined;
 if (missing !== undefined) {
   process.stderr.write(`seekrl: ${missing} is missing; setting up\n`);
   setUp();

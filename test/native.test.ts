@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { test } from "node:test";
-import type { BuiltLibtorch } from "../lib/base/addon/libtorch.ts";
+import type { LibtorchFolder } from "../lib/base/packages/libtorch-folder.ts";
 import { projectRoot } from "./project.ts";
 
 const build = join(projectRoot, "build");
@@ -23,7 +23,7 @@ for (const [name, program] of Object.entries(programs)) {
   test(name, { skip }, (context) => {
     const { folder, needed = [] } = JSON.parse(
       readFileSync(join(build, "libtorch.json"), "utf8"),
-    ) as BuiltLibtorch;
+    ) as LibtorchFolder;
     const libraries = [join(folder, "lib"), ...new Set(needed.map((path) => dirname(path)))];
     const { status, stdout, stderr } = spawnSync(path ?? "", [], {
       encoding: "utf8",

@@ -7,15 +7,26 @@ import { fileURLToPath } from "node:url";
 export const packageRoot = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 
 /**
- * The command that builds the native addon, for messages: a checkout has one of its own.
+ * Whether a folder is a clone, with sources to build; an installed package has none.
  *
- * @returns to be typed in the checkout, or in the project that installed the package
+ * @param root - the package's own folder unless given
+ * @returns true in a clone
  */
-export function buildCommand(): string {
-  return existsSync(join(packageRoot, "tsconfig.json")) ? "npm run build" : "npm rebuild seekrl";
+export function isClone(root: string = packageRoot): boolean {
+  return existsSync(join(root, "tsconfig.json"));
+}
+
+/**
+ * The command that brings the native addon, for messages: a clone builds it, elsewhere it comes in a package.
+ *
+ * @param root - the package's own folder unless given
+ * @returns to be typed in the clone, or in the project that installed the package
+ */
+export function buildCommand(root: string = packageRoot): string {
+  return isClone(root) ? "npm run build" : `npm install --include=optional seekrl@${packageVersion(root)}`;
 }
 
 /** The package's version, as package.json has it. */
-export function packageVersion(): string {
-  return JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")).version;
+export function packageVersion(root: string = packageRoot): string {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 }

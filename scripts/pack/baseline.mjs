@@ -21,7 +21,8 @@ async function symbolsOf(path) {
 async function providedBy(paths) {
   const names = new Set();
   for (const path of paths)
-    for (const { place, symbol } of await symbolsOf(path)) if (place !== "UND") names.add(symbol.split("@")[0]);
+    for (const { place, symbol } of await symbolsOf(path))
+      if (place !== "UND") names.add(symbol.split("@")[0]);
   return names;
 }
 

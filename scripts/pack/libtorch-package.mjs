@@ -49,7 +49,9 @@ libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols th
 export async function stageLibtorch(platform, folder, root) {
   const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
   if ((await cudaOf(libtorch)) !== undefined)
-    throw new SetupError(`${libtorch}: a CUDA build, whose libraries are not packed. Remedy: build with a CPU libtorch.`);
+    throw new SetupError(
+      `${libtorch}: a CUDA build, whose libraries are not packed. Remedy: build with a CPU libtorch.`,
+    );
   const version = await versionOf(libtorch);
   const name = packageNames.libtorch(platform.name);
   const names = closureOf(join(libtorch, "lib"), platform.libtorch);

@@ -32,8 +32,7 @@ export async function stagePlatform(platform, folder, root) {
   const release = join(root, "build", "cmake", "Release");
   const built = (name) => existsSync(join(release, name));
   const missing = platform.files.filter((name) => !built(name));
-  if (missing.length > 0)
-    throw new SetupError(`${missing.join(", ")}: not built. Remedy: npm run build.`);
+  if (missing.length > 0) throw new SetupError(`${missing.join(", ")}: not built. Remedy: npm run build.`);
   const files = [...platform.files, ...platform.perhaps.filter(built)];
   const name = packageNames.platform(platform.name);
   await rm(folder, { recursive: true, force: true });
@@ -54,5 +53,10 @@ export async function stagePlatform(platform, folder, root) {
   });
   for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, basename(file)));
   await writeFile(join(folder, "README.md"), readme(name));
-  await writeManifest(folder, { name, version, description: `SeekRL's addon for ${platform.name}.`, ...platform.fields });
+  await writeManifest(folder, {
+    name,
+    version,
+    description: `SeekRL's addon for ${platform.name}.`,
+    ...platform.fields,
+  });
 }

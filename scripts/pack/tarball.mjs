@@ -18,10 +18,7 @@ const common = {
 /** Writes package.json, whose `files` are all that was staged. */
 export async function writeManifest(folder, manifest) {
   await mkdir(folder, { recursive: true });
-  await writeFile(
-    join(folder, "package.json"),
-    `${JSON.stringify({ ...common, ...manifest }, null, 2)}\n`,
-  );
+  await writeFile(join(folder, "package.json"), `${JSON.stringify({ ...common, ...manifest }, null, 2)}\n`);
 }
 
 /** Packs a staged folder into `out`; `bytes` are the tarball's. */

@@ -1,8 +1,8 @@
 /** What a machine has to run models on, as found, and what follows from it. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { BuiltLibtorch } from "../../../lib/base/addon/libtorch.ts";
 import { buildCommand, packageRoot } from "../../../lib/base/package-root.ts";
+import type { LibtorchFolder } from "../../../lib/base/packages/libtorch-folder.ts";
 import {
   type Architectures,
   type FoundCard,
@@ -41,7 +41,7 @@ const release = join(packageRoot, "build", "cmake", "Release");
 
 function builtFolder(): string | undefined {
   const file = join(packageRoot, "build", "libtorch.json");
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as BuiltLibtorch).folder : undefined;
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as LibtorchFolder).folder : undefined;
 }
 
 async function findLibtorch(): Promise<Machine["libtorch"]> {

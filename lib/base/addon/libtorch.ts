@@ -3,19 +3,11 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
 import { buildCommand } from "../package-root.ts";
+import type { LibtorchFolder } from "../packages/libtorch-folder.ts";
 
-/** What the set-up found, as it wrote it down. */
-export interface BuiltLibtorch {
-  readonly folder: string;
-  /**
-   * NVIDIA's libraries that a CUDA build needs, in an order in which each can be opened. The loader then finds them by
-   * name, wherever they lie.
-   */
-  readonly needed?: readonly string[] | undefined;
-}
-
-/** In the order in which they need one another; the CUDA ones exist only in a CUDA build. */
+/** In the order in which they need one another. libgomp may have another name, and the CUDA ones exist in a CUDA build only. */
 const libraries = [
+  { name: "libgomp.so.1", isNeeded: false },
   { name: "libc10.so", isNeeded: true },
   { name: "libtorch_cpu.so", isNeeded: true },
   { name: "libc10_cuda.so", isNeeded: false },
@@ -43,7 +35,7 @@ function requireReadable(path: string, folder: string): void {
  * @returns their paths
  * @throws ERR_STATE when one that is always there is missing or may not be read
  */
-export function libtorchLibraries({ folder, needed = [] }: BuiltLibtorch): string[] {
+export function libtorchLibraries({ folder, needed = [] }: LibtorchFolder): string[] {
   for (const path of needed) requireReadable(path, dirname(path));
   const own = libraries.flatMap(({ name, isNeeded }) => {
     const path = join(folder, "lib", name);

@@ -1,32 +1,32 @@
 /** Loads the native addon when it is first needed: libtorch's libraries by absolute path, then the engine. */
-import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { SeekError } from "../errors.ts";
-import { buildCommand, packageRoot } from "../package-root.ts";
+import { addonFiles, findAddon } from "../packages/find-addon.ts";
+import { thisHost } from "../packages/host.ts";
+import { loadFailure, requireOneLibtorch } from "../packages/load-failure.ts";
 import type { Addon } from "./addon.ts";
-import { type BuiltLibtorch, libtorchLibraries } from "./libtorch.ts";
+import { libtorchLibraries } from "./libtorch.ts";
 
 interface Preload {
   openLibrary(path: string): void;
 }
 
-function load(): Addon {
+function open(folder: string, libraries: readonly string[]): Addon {
   const require = createRequire(import.meta.url);
-  const build = join(packageRoot, "build");
-  const addonPath = join(build, "cmake", "Release", "seekrl.node");
-  const libtorchPath = join(build, "libtorch.json");
-  const missing = [addonPath, libtorchPath].find((path) => !existsSync(path));
-  if (missing !== undefined) {
-    throw new SeekError(
-      "ERR_STATE",
-      `the native addon is not built: ${missing} is missing. Remedy: ${buildCommand()}.`,
-    );
+  try {
+    const preload = require(join(folder, addonFiles.preload)) as Preload;
+    for (const path of libraries) preload.openLibrary(path);
+    return require(join(folder, addonFiles.engine)) as Addon;
+  } catch (cause) {
+    throw loadFailure(cause, thisHost);
   }
-  const built = JSON.parse(readFileSync(libtorchPath, "utf8")) as BuiltLibtorch;
-  const preload = require(join(build, "cmake", "Release", "seekrl_preload.node")) as Preload;
-  for (const path of libtorchLibraries(built)) preload.openLibrary(path);
-  const addon = require(addonPath) as Addon;
+}
+
+function load(): Addon {
+  const { folder, libtorch } = findAddon();
+  requireOneLibtorch(libtorch.folder);
+  const addon = open(folder, libtorchLibraries(libtorch));
   addon.setErrorClass(SeekError);
   return addon;
 }
@@ -37,7 +37,8 @@ let loaded: Addon | undefined;
  * The native addon. The first call loads it and libtorch, so that what needs neither pays for neither.
  *
  * @returns the same object every time
- * @throws ERR_STATE when it is not built, or libtorch has moved
+ * @throws ERR_STATE when there is none for this platform, it is not built, or cannot be loaded; ERR_FORMAT when a file of
+ *   its package is damaged
  */
 export function native(): Addon {
   loaded ??= load();

@@ -1,0 +1,77 @@
+/** Why libraries do not load, in words that say what to do: the loader's own are for those who build them. */
+import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { basename, join } from "node:path";
+import { SeekError } from "../errors.ts";
+import type { Host } from "./host.ts";
+
+/** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
+const leastGlibc = "2.28";
+
+/** What the loader's complaints mean; `own` is this machine. */
+const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
+  [
+    /version [`'"]?GLIBC_/,
+    (own) => `this system has ${own}, glibc ${leastGlibc} or later is expected. Remedy: a later system`,
+  ],
+  [
+    /version [`'"]?(GLIBCXX|CXXABI)_/,
+    () => "the libstdc++ of this process is older than g++ 8's. Remedy: a later one first in LD_LIBRARY_PATH",
+  ],
+  [
+    /file too short|invalid ELF header|ELF load command|not a mach-o/i,
+    () => "the file is damaged. Remedy: remove node_modules and install again",
+  ],
+  [
+    /wrong ELF class|incompatible architecture|cannot open shared object file.*ld-musl/,
+    () => "the file is of another platform. Remedy: remove node_modules and install again",
+  ],
+  [
+    /Operation not permitted|failed to map segment/,
+    () => "the file system forbids to run what is on it (noexec). Remedy: install elsewhere",
+  ],
+  [
+    /([^ :]+): cannot open shared object file/,
+    () => "a library that it needs is missing. Remedy: install it, or npx seekrl doctor",
+  ],
+];
+
+/**
+ * The error of libraries that do not load.
+ *
+ * @param cause - what the loader threw
+ * @param host - what is run on
+ * @returns ERR_STATE with the loader's words, their meaning and a remedy
+ */
+export function loadFailure(cause: unknown, host: Host): SeekError {
+  const said = (cause as Error).message.trim();
+  const glibc = host.glibc();
+  const own = glibc === undefined ? "no glibc" : `glibc ${glibc}`;
+  const meaning = meanings.find(([pattern]) => pattern.test(said))?.[1](own);
+  const text = meaning ?? "Remedy: npx seekrl doctor says what this machine lacks";
+  return new SeekError("ERR_STATE", `the native addon cannot be loaded: ${said}: ${text}.`, { cause });
+}
+
+/**
+ * Refuses to load a second libtorch beside one that is in the process: the addon would be bound to the first.
+ *
+ * @param folder - of the libtorch that is to be loaded
+ * @param maps - what the process has in memory, as Linux lists it
+ * @throws ERR_STATE that names both
+ */
+export function requireOneLibtorch(folder: string, maps: string = readMaps()): void {
+  const paths = [...maps.matchAll(/ (\/\S.*\/libtorch_cpu\.so)(?: \(deleted\))?$/gm)].map(([, path]) => path);
+  const own = join(folder, "lib", "libtorch_cpu.so");
+  const other = paths.find((path) => path !== undefined && path !== realOf(own));
+  if (other === undefined) return;
+  throw new SeekError(
+    "ERR_STATE",
+    `${basename(other)} is in this process already, from ${other}; seekrl has ${own}, and one process holds one libtorch. ` +
+      "Remedy: use seekrl in a process of its own, or set SEEKRL_LIBTORCH to the other's folder, if it is of the same version.",
+  );
+}
+
+const realOf = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+
+function readMaps(): string {
+  return process.platform === "linux" ? readFileSync("/proc/self/maps", "utf8") : "";
+}

@@ -1,0 +1,112 @@
+/** The package that holds the addon for this platform, or why there is none. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { SeekError } from "../errors.ts";
+import type { Host } from "./host.ts";
+import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
+
+/** A package whose stamp was read and whose files have their sizes. */
+export interface FoundPackage {
+  readonly folder: string;
+  readonly stamp: Stamp;
+}
+
+interface Manifest {
+  readonly version: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The manifest of `seekrl` itself. */
+export function manifestIn(root: string): Manifest {
+  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+}
+
+/** The folder of a package that `seekrl` asks for; undefined where it is not installed. */
+export function packageFolder(root: string, name: string): string | undefined {
+  const require = createRequire(join(root, "package.json"));
+  const folders = require.resolve.paths(name) ?? [];
+  const found = folders
+    .map((base) => join(base, name))
+    .find((each) => existsSync(join(each, "package.json")));
+  if (found !== undefined) return found;
+  try {
+    return dirname(require.resolve(`${name}/package.json`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** For example `linux-x64`, as packages are named. */
+const platformName = ({ platform, arch }: Host): string => `${platform}-${arch}`;
+
+/** Platforms that this version was published for. */
+function supported(root: string): string[] {
+  const names = Object.keys(manifestIn(root).optionalDependencies ?? {});
+  return names.filter((name) => /^@seekrl\/(?!libtorch-)/.test(name)).map((name) => name.slice(8));
+}
+
+/** Packages for other platforms that are installed: somebody copied node_modules. */
+function strangers(root: string, name: string): string[] {
+  const paths = createRequire(join(root, "package.json")).resolve.paths("@seekrl/any") ?? [];
+  const scope = paths.map((base) => join(base, "@seekrl")).find((each) => existsSync(each));
+  const names = scope === undefined ? [] : readdirSync(scope).map((each) => `@seekrl/${each}`);
+  return names.filter((each) => each !== name && !each.startsWith("@seekrl/libtorch-"));
+}
+
+const where = "Remedy: run it on one of these, or in a container of one";
+
+/** Why there is no package for a host. */
+function missing(root: string, host: Host): SeekError {
+  const own = platformName(host);
+  const name = `@seekrl/${own}`;
+  const { version } = manifestIn(root);
+  const known = supported(root);
+  const names = known.join(", ");
+  const tell = (message: string) => new SeekError("ERR_STATE", message);
+  if (!known.includes(own))
+    return tell(`seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ${where}.`);
+  if (host.platform === "linux" && host.glibc() === undefined)
+    return tell(
+      `seekrl ${version} has no addon for ${own} with musl, Alpine's C library: expected glibc 2.28 or later. ` +
+        "Remedy: use an image of Debian, Ubuntu or Fedora (node:22-slim instead of node:22-alpine).",
+    );
+  const others = strangers(root, name);
+  const why =
+    others.length > 0
+      ? `node_modules has ${others.join(", ")}, so it was installed on another platform`
+      : "optional dependencies were left out, or a lock file of another platform was used";
+  return tell(
+    `${name} is not installed: ${why}. Remedy: remove node_modules and install here, optional dependencies included ` +
+      `(npm install --include=optional seekrl@${version}).`,
+  );
+}
+
+/**
+ * Finds the package for a host, and holds it against what it says of itself.
+ *
+ * @param root - folder of `seekrl`
+ * @param host - what is run on
+ * @returns with a version that is seekrl's, for this Node
+ * @throws ERR_STATE where it is not there, or is one of another version; ERR_FORMAT where it is damaged
+ */
+export function findPlatformPackage(root: string, host: Host): FoundPackage {
+  const name = `@seekrl/${platformName(host)}`;
+  const folder = packageFolder(root, name);
+  if (folder === undefined) throw missing(root, host);
+  const stamp = readStamp(folder, name);
+  const { version } = manifestIn(root);
+  if (stamp.version !== version)
+    throw new SeekError(
+      "ERR_STATE",
+      `seekrl is ${version} (${root}), ${name} is ${stamp.version} (${folder}): expected one version. ` +
+        `Remedy: npm install seekrl@${version}, and name neither ${name} nor another of @seekrl in package.json.`,
+    );
+  if ((stamp.napi ?? 0) > host.napi)
+    throw new SeekError(
+      "ERR_STATE",
+      `${name} is built for Node-API ${stamp.napi}, this Node has ${host.napi}. Remedy: install Node 20.19 or later.`,
+    );
+  checkSizes(folder, stamp);
+  return { folder, stamp };
+}
