@@ -6,19 +6,15 @@ import { SetupError } from "../setup/report.mjs";
 import { packageNames, platformNames } from "./platforms.mjs";
 import { writeManifest } from "./tarball.mjs";
 
-/** Beside the manifest, from the checkout; tests and sources stay there. */
-const parts = [
-  ...["bin", "dist/lib", "dist/apps", "dist/studio", "docs", "scripts/setup", "world"],
-  ...["CHANGELOG.md", "LICENSE", "NOTICE", "README.md"],
-];
-
 /** What only a checkout has a use for. */
 const omitted = ["scripts", "devDependencies", "files", "private", "gypfile", "binary"];
 
-/** Neither pages about the project's inside nor what a removed source left in `dist`. */
-function isShipped(root, path) {
-  const name = relative(root, path).split(sep).join("/");
-  if (name === "docs/internals") return false;
+/** What npm packs whatever `files` says. */
+const always = ["CHANGELOG.md", "LICENSE", "README.md"];
+
+/** Neither what `files` leaves out nor what a removed source left in `dist`. */
+function isShipped(root, name, files) {
+  if (files.includes(`!${name}`)) return false;
   const [, source] = /^dist\/((?:lib|apps)\/.*)\.(?:js|d\.ts)$/.exec(name) ?? [];
   return source === undefined || existsSync(join(root, `${source}.ts`));
 }
@@ -41,11 +37,10 @@ export async function stageMain(packed, folder, root) {
   if (missing !== undefined) throw new SetupError(`${missing}: not built. Remedy: npm run build.`);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const part of parts)
-    await cp(join(root, part), join(folder, part), {
-      recursive: true,
-      filter: (path) => isShipped(root, path),
-    });
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  const files = [...always, ...manifest.files];
+  const filter = (path) => isShipped(root, relative(root, path).split(sep).join("/"), files);
+  for (const part of files.filter((each) => !each.startsWith("!")))
+    await cp(join(root, part), join(folder, part), { recursive: true, filter });
   await writeManifest(folder, shippedManifest(manifest, optionalVersions(packed)));
 }

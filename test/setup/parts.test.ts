@@ -88,7 +88,14 @@ test("a card runs code of its own generation that is no later than itself, and P
 });
 
 const ready: Machine = {
-  ...{ node: "v20", platform: "linux x64", hasAddon: true, driverRunsCuda: true, nvcc: undefined },
+  ...{
+    node: "v20",
+    platform: "linux x64",
+    addonProblem: undefined,
+    packages: [],
+    driverRunsCuda: true,
+    nvcc: undefined,
+  },
   driver: { version: "580.82.07", cards: [{ name: "card", capability: "9.0", gib: 80 }], problem: undefined },
   libtorch: { folder: "torch", version: "2.13.0", cuda: "13.0", problem: undefined },
   kernels: { file: "libseekrl_cuda.so", code: [90], ptx: [90] },
@@ -103,7 +110,7 @@ test("what keeps a card from running is said with the remedy", () => {
       /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later.*; then npx seekrl setup cuda/,
     ],
     [{ driver: { ...driver, cards: [] } }, /shows no card/],
-    [{ hasAddon: false }, /not built\. Remedy: npm run build/],
+    [{ addonProblem: "the native addon is not built" }, /^the native addon is not built$/],
     [
       { libtorch: libtorch && { ...libtorch, problem: "missing libcublas.so.13" } },
       /missing libcublas\.so\.13/,

@@ -1,8 +1,9 @@
 /** What a machine has to run models on, as found, and what follows from it. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { buildCommand, packageRoot } from "../../../lib/base/package-root.ts";
-import type { LibtorchFolder } from "../../../lib/base/packages/libtorch-folder.ts";
+import { buildCommand } from "../../../lib/base/package-root.ts";
+import { type FoundAddon, findAddon } from "../../../lib/base/packages/find-addon.ts";
+import { checkSums } from "../../../lib/base/packages/stamp.ts";
 import {
   type Architectures,
   type FoundCard,
@@ -17,7 +18,7 @@ export interface Machine {
   /** For example `linux x64`. */
   readonly platform: string;
   readonly driver: FoundDriver;
-  /** Undefined where nothing was built. */
+  /** Undefined where there is no addon. */
   readonly libtorch:
     | {
         readonly folder: string;
@@ -28,7 +29,10 @@ export interface Machine {
         readonly problem: string | undefined;
       }
     | undefined;
-  readonly hasAddon: boolean;
+  /** Why there is no addon; undefined where there is one. */
+  readonly addonProblem: string | undefined;
+  /** What addon and libtorch came in, for example `@seekrl/linux-x64 0.1.0`, all files as they were packed; none in a clone. */
+  readonly packages: readonly string[];
   /** Where it is found, a build compiles the kernels for cards too. */
   readonly nvcc: FoundNvcc | undefined;
   /** The library of kernels for cards; undefined where it was not built. */
@@ -37,24 +41,37 @@ export interface Machine {
   readonly driverRunsCuda: boolean;
 }
 
-const release = join(packageRoot, "build", "cmake", "Release");
-
-function builtFolder(): string | undefined {
-  const file = join(packageRoot, "build", "libtorch.json");
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as LibtorchFolder).folder : undefined;
+/** The addon, every byte of its packages as they were packed; or why there is none. */
+function lookForAddon(): { readonly addon?: FoundAddon; readonly problem?: string } {
+  try {
+    const addon = findAddon();
+    if (addon.package !== undefined) checkSums(addon.package.folder, addon.package.stamp);
+    const { folder, stamp } = addon.libtorch;
+    if (stamp !== undefined) checkSums(folder, stamp);
+    return { addon };
+  } catch (error) {
+    return { problem: (error as Error).message };
+  }
 }
 
-async function findLibtorch(): Promise<Machine["libtorch"]> {
-  const folder = builtFolder();
-  if (folder === undefined) return undefined;
+function packagesOf(addon: FoundAddon | undefined): string[] {
+  const stamps = [addon?.package?.stamp, addon?.libtorch.stamp];
+  return stamps.flatMap((stamp) => (stamp === undefined ? [] : [`${stamp.package} ${stamp.version}`]));
+}
+
+async function lookAtLibtorch(addon: FoundAddon | undefined): Promise<Machine["libtorch"]> {
+  if (addon === undefined) return undefined;
+  const { folder, stamp } = addon.libtorch;
+  // A package has no headers, which a build needs.
+  if (stamp !== undefined) return { folder, version: stamp.version, cuda: undefined, problem: undefined };
   const { versionOf, cudaOf, refusal } = await setupScripts.torchFolder();
   const [version, cuda, problem] = await Promise.all([versionOf(folder), cudaOf(folder), refusal(folder)]);
   return { folder, version, cuda, problem };
 }
 
-async function findKernels(): Promise<Machine["kernels"]> {
-  const file = join(release, "libseekrl_cuda.so");
-  if (!existsSync(file)) return undefined;
+async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kernels"]> {
+  const file = addon && join(addon.folder, "libseekrl_cuda.so");
+  if (file === undefined || !existsSync(file)) return undefined;
   const { architecturesOf } = await setupScripts.elf();
   const { LEAST_CAPABILITY } = await setupScripts.driver();
   const { code, ptx } = architecturesOf(file);
@@ -67,12 +84,13 @@ export async function findMachine(): Promise<Machine> {
   const { findDriver, runsCuda } = await setupScripts.driver();
   const { findNvcc } = await setupScripts.nvcc();
   const driver = await findDriver();
-  const libtorch = await findLibtorch();
+  const { addon, problem } = lookForAddon();
+  const libtorch = await lookAtLibtorch(addon);
   return {
     ...{ node: process.version, platform: `${process.platform} ${process.arch}`, driver, libtorch },
-    hasAddon: existsSync(join(release, "seekrl.node")),
+    ...{ addonProblem: problem, packages: packagesOf(addon) },
     nvcc: await findNvcc(),
-    kernels: await findKernels(),
+    kernels: await findKernels(addon),
     driverRunsCuda:
       driver.version !== undefined && libtorch?.cuda !== undefined && runsCuda(driver.version, libtorch.cuda),
   };
@@ -90,9 +108,9 @@ export function kernelsFor(
 }
 
 /** Why the processor would run nothing, with the remedy; undefined when it would. */
-export function processorProblem({ libtorch, hasAddon }: Machine): string | undefined {
-  if (libtorch === undefined || !hasAddon) return `the native addon is not built. Remedy: ${buildCommand()}.`;
-  if (libtorch.problem !== undefined)
+export function processorProblem({ libtorch, addonProblem }: Machine): string | undefined {
+  if (addonProblem !== undefined) return addonProblem;
+  if (libtorch?.problem !== undefined)
     return `libtorch in ${libtorch.folder}: ${libtorch.problem}. Remedy: ${buildCommand()}.`;
   return undefined;
 }

@@ -5,13 +5,15 @@ import { join, resolve } from "node:path";
 import { SeekError } from "../errors.ts";
 import type { FoundPackage } from "./platform-package.ts";
 import { packageFolder } from "./platform-package.ts";
-import { checkSizes, readStamp } from "./stamp.ts";
+import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
 
 /** A folder with libtorch's `lib`. */
 export interface LibtorchFolder {
   readonly folder: string;
   /** NVIDIA's libraries that a CUDA build needs, in an order in which each can be opened. */
   readonly needed?: readonly string[] | undefined;
+  /** Where it is a package. */
+  readonly stamp?: Stamp;
 }
 
 /** The version that a libtorch states, for example `2.13.0`; undefined when it states none. */
@@ -78,7 +80,7 @@ function packagedFolder(root: string, addon: FoundPackage): LibtorchFolder | und
   const stamp = readStamp(folder, name);
   requireVersion(stamp.version, `${name} (${folder})`, addon, "remove node_modules and install again");
   checkSizes(folder, stamp);
-  return { folder };
+  return { folder, stamp };
 }
 
 /**

@@ -41,6 +41,7 @@ function describe(machine: Machine): string {
     `node      ${machine.node}, ${machine.platform}`,
     `driver    ${driver.version ?? "none"}${driver.problem === undefined ? "" : ` (${driver.problem})`}`,
     ...cardLines(machine),
+    ...machine.packages.map((name) => `package   ${name}, every file as it was packed`),
     `libtorch  ${libtorchLine(machine)}`,
     `nvcc      ${nvcc === undefined ? "none" : `${nvcc.version} (${nvcc.path})`}`,
     `kernels   ${kernelLine(machine)}`,
