@@ -81,6 +81,7 @@ const folders = {
   "native/node/search": "handles of passages, words and vectors",
   "native/node/train": "handles of what learns",
   "native/preload": "opens libtorch's libraries before the engine's addon",
+  "lib/base/packages": "finds addon and libtorch in a clone or in packages, and says what does not fit",
   "lib/base": "what every folder needs: errors, deadlines, seeds",
   "lib/base/files": "files, caches and locks on disk",
   "lib/base/gguf": "the header of GGUF files: metadata and tensors",

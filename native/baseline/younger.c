@@ -70,13 +70,14 @@ HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mu
   return pthread_cond_timedwait(condition, mutex, &wall);
 }
 
-// GLIBCXX_3.4.29: std::__atomic_futex_unsigned_base::_M_futex_wait_until_steady, how a future waits by the steady clock.
+// GLIBCXX_3.4.29: std::__atomic_futex_unsigned_base::_M_futex_wait_until_steady, how a future waits by the steady
+// clock.
 HIDDEN bool
 _ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE(
     void* self, unsigned* address, unsigned value, bool has_timeout, int64_t seconds, int64_t nanoseconds) {
   (void)self;
   const struct timespec until = {seconds, nanoseconds};
-  const long status = syscall(SYS_futex, address, FUTEX_WAIT_BITSET, value, has_timeout ? &until : NULL, NULL,
-                              FUTEX_BITSET_MATCH_ANY);
+  const long status =
+      syscall(SYS_futex, address, FUTEX_WAIT_BITSET, value, has_timeout ? &until : NULL, NULL, FUTEX_BITSET_MATCH_ANY);
   return !(status == -1 && errno == ETIMEDOUT);
 }

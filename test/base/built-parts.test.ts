@@ -11,10 +11,11 @@ import { projectRoot } from "../project.ts";
 const root = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(root, { recursive: true }));
 
-/** A package whose addon is there, without the file that says where libtorch is. */
+/** A clone whose addon is there, without the file that says where libtorch is. */
 await mkdir(join(root, "build", "cmake", "Release"), { recursive: true });
 await writeFile(join(root, "build", "cmake", "Release", "seekrl.node"), "");
 await writeFile(join(root, "package.json"), JSON.stringify({ type: "module" }));
+await writeFile(join(root, "tsconfig.json"), "{}");
 await cp(join(projectRoot, "bin"), join(root, "bin"), { recursive: true });
 await cp(join(projectRoot, "dist", "lib", "base"), join(root, "dist", "lib", "base"), { recursive: true });
 
@@ -22,7 +23,7 @@ function node(...args: string[]) {
   return spawnSync(process.execPath, args, { cwd: root, encoding: "utf8" });
 }
 
-test("the command sets up a package without libtorch.json and says so", async () => {
+test("the command sets up a clone without libtorch.json and says so", async () => {
   await mkdir(join(root, "scripts"));
   await writeFile(join(root, "scripts", "ensure.mjs"), 'console.log("set up");\n');
   await mkdir(join(root, "dist", "apps", "cli"), { recursive: true });
@@ -35,5 +36,5 @@ test("the command sets up a package without libtorch.json and says so", async ()
 test("the library names the file of the build that is missing", () => {
   const native = pathToFileURL(join(root, "dist", "lib", "base", "addon", "native.js")).href;
   const { stderr } = node("--input-type=module", "-e", `(await import("${native}")).native()`);
-  assert.match(stderr, /the native addon is not built: \S+libtorch\.json is missing\. Remedy: npm rebuild/);
+  assert.match(stderr, /the native addon is not built: \S+libtorch\.json is missing\. Remedy: npm run build/);
 });

@@ -1,30 +1,33 @@
 /** The packed package in somebody's project: strict TypeScript, ES modules and CommonJS, compiled and run. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
+import { builtLibtorch, plantBuild } from "./planted.ts";
 import { entries } from "./surface.ts";
 
 const project = await mkdtemp(join(tmpdir(), "seekrl-consumer-"));
 after(() => rm(project, { recursive: true }));
 const files = await install();
 
-/** Packs the checkout, and unpacks it as npm would; what only the checkout's tests need is not there. */
+/** The tarball of a release, and this build as the package of the platform, unpacked as npm would. */
 async function install(): Promise<string[]> {
-  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
-  const packed = execFileSync("npm", pack, {
-    cwd: projectRoot,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const [{ filename, files }] = JSON.parse(packed) as [{ filename: string; files: { path: string }[] }];
+  const pack = join(projectRoot, "scripts", "pack.mjs");
+  execFileSync(process.execPath, [pack, "--out", project, "seekrl"], { stdio: "pipe" });
+  const filename = (await readdir(project)).find((name) => name.endsWith(".tgz")) ?? "";
   const seekrl = join(project, "node_modules", "seekrl");
   await mkdir(seekrl, { recursive: true });
-  execFileSync("tar", ["-xzf", join(project, filename), "-C", seekrl, "--strip-components=1"]);
-  await symlink(join(projectRoot, "build"), join(seekrl, "build"));
+  const listed = execFileSync(
+    "tar",
+    ["-xvzf", join(project, filename), "-C", seekrl, "--strip-components=1"],
+    {
+      encoding: "utf8",
+    },
+  );
+  await plantBuild(join(project, "node_modules"));
   const { dependencies, peerDependencies } = JSON.parse(
     await readFile(join(seekrl, "package.json"), "utf8"),
   ) as Record<"dependencies" | "peerDependencies", Record<string, string>>;
@@ -33,7 +36,7 @@ async function install(): Promise<string[]> {
     await mkdir(dirname(link), { recursive: true });
     await symlink(join(projectRoot, "node_modules", name), link);
   }
-  return files.map(({ path }) => path);
+  return listed.split("\n").map((path) => path.replace("package/", ""));
 }
 
 /** `@ai-sdk/provider` names these types of a package that it does not bring along; users add `@types/json-schema`. */
@@ -81,7 +84,11 @@ const { createWorld } = world;
 ${all}`;
 
 function run(...args: string[]): string {
-  const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: project,
+    encoding: "utf8",
+    env: { ...process.env, SEEKRL_LIBTORCH: builtLibtorch() },
+  });
   assert.equal(status, 0, `${args}\n${stdout}${stderr}`);
   return stdout;
 }
@@ -115,10 +122,25 @@ for (const [kind, file] of [
   });
 }
 
-test("the tarball holds what is built and what builds the addon, and no source twice", () => {
-  for (const needed of ["LICENSE", "NOTICE", "README.md", "CMakeLists.txt", "scripts/setup/install.mjs"])
+test("the tarball holds what is built and documented, no source and nothing that runs when it is installed", async () => {
+  for (const needed of [
+    "LICENSE",
+    "NOTICE",
+    "README.md",
+    "bin/seekrl.mjs",
+    "docs/cli.md",
+    "dist/studio/index.html",
+  ])
     assert.ok(files.includes(needed), needed);
-  const sources = files.filter((path) => /\.ts$/.test(path) && !path.endsWith(".d.ts"));
-  // What `seekrl init` writes into a project.
-  assert.deepEqual(sources, ["starter/src/agent.ts"]);
+  const sources = files.filter((path) => /\.(ts|cpp|h)$/.test(path) && !path.endsWith(".d.ts"));
+  // Those of the project that `seekrl init` writes are its own.
+  assert.deepEqual(
+    sources.filter((path) => !path.startsWith("starter/")),
+    [],
+  );
+  const manifest = JSON.parse(
+    await readFile(join(project, "node_modules", "seekrl", "package.json"), "utf8"),
+  ) as Record<string, unknown>;
+  const absent = ["scripts", "devDependencies", "gypfile", "private"].filter((key) => key in manifest);
+  assert.deepEqual(absent, []);
 });

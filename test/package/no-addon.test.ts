@@ -1,4 +1,4 @@
-/** The package where its addon was never built: what needs no native code works, the rest says what to type. */
+/** The package where there is no addon: what needs no native code works, the rest says what to do. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
@@ -18,6 +18,11 @@ function run(code: string): string {
   return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
 }
 
+const usesNative = `
+    import { buildIndex } from "seekrl/search";
+    const passages = [{ id: "1", title: "a", text: "b" }];
+    await buildIndex({ corpus: passages, out: "index" }).catch(({ code, message }) => console.log(code, message));`;
+
 test("without the addon, what needs no native code works", () => {
   const code = `
     import { SeekError } from "seekrl";
@@ -27,10 +32,14 @@ test("without the addon, what needs no native code works", () => {
   assert.equal(run(code), "function ERR_STATE 1\n");
 });
 
-test("without the addon, what needs native code names the command that builds it", () => {
-  const code = `
-    import { buildIndex } from "seekrl/search";
-    const passages = [{ id: "1", title: "a", text: "b" }];
-    await buildIndex({ corpus: passages, out: "index" }).catch(({ code, message }) => console.log(code, message));`;
-  assert.match(run(code), /^ERR_STATE the native addon is not built: .* Remedy: npm rebuild seekrl\.\n$/);
+test("on a platform without a package, what needs native code says so", () => {
+  const expected = new RegExp(
+    `^ERR_STATE seekrl \\S+ has no addon for ${process.platform}-${process.arch}: .* Remedy: `,
+  );
+  assert.match(run(usesNative), expected);
+});
+
+test("in a clone that was never built, what needs native code names the command that builds it", async () => {
+  await cp(join(projectRoot, "tsconfig.json"), join(folder, "tsconfig.json"));
+  assert.match(run(usesNative), /^ERR_STATE the native addon is not built: .* Remedy: npm run build\.\n$/);
 });
