@@ -55,7 +55,7 @@ export interface RagCurriculumOptions extends CurriculumOptions {
  * try is right; of the others a random quarter stays.
  *
  * @param questions - those the SFT data were made from
- * @param options - who tries (at temperature 1.2 in the paper), which were solved
+ * @param given - who tries (at temperature 1.2 in the paper), which were solved
  * @returns the chosen questions in their order, with `difficulty` hard or easy
  * @throws as `attemptQuestions`
  * @example
@@ -99,7 +99,7 @@ export async function ragCurriculum(
  * R1-Searcher's selection: every question is tried until it is answered rightly, and the number of rollouts is its level.
  *
  * @param questions - all
- * @param options - who tries; `levels` to choose, `@default` medium and difficult
+ * @param given - who tries; `levels` to choose, `@default` medium and difficult
  * @returns the chosen questions in their order
  * @throws as `attemptQuestions`
  * @example

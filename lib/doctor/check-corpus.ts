@@ -177,7 +177,7 @@ async function checkIndex(work: Work): Promise<CorpusCheck> {
  * those a search by words, by vectors or by both brings up, and which passages are repeated, empty or over-long. The
  * corpus is streamed; memory holds the questions and 12 bytes a passage.
  *
- * @param options corpus, questions, depths
+ * @param given corpus, questions, depths
  * @returns the findings over all questions and for each set
  * @throws ERR_IO, ERR_FORMAT for files that are not as they should be; ERR_RANGE for depths; ERR_ABORTED
  * @example

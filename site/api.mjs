@@ -1,0 +1,39 @@
+/** Writes the reference of the library, what every entry of the package exports, as pages: `node site/api.mjs FOLDER`. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Application } from "typedoc";
+import { root } from "./pages.mjs";
+
+/** The source behind each name that users import from: `lib/search` behind `seekrl/search`. */
+function entriesOf() {
+  const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  return Object.entries(exports)
+    .filter(([, target]) => typeof target === "object")
+    .map(([path, { types }]) => [/^\.\/dist\/(.+)\.d\.ts$/.exec(types)[1], name + path.slice(1)]);
+}
+
+async function writeApi(out) {
+  const entries = new Map(entriesOf());
+  const app = await Application.bootstrap({
+    entryPoints: [...entries.keys()].map((source) => join(root, `${source}.ts`)),
+    tsconfig: join(root, "tsconfig.json"),
+    out,
+    name: "SeekRL",
+    readme: "none",
+    // The compiler checks types; here it would do so a second time.
+    skipErrorChecking: true,
+    excludeInternal: true,
+    excludePrivate: true,
+    disableSources: true,
+    hideGenerator: true,
+    navigationLinks: { Documentation: "/index.html" },
+    logLevel: "Warn",
+    treatWarningsAsErrors: true,
+  });
+  const project = await app.convert();
+  for (const module of project?.children ?? []) module.name = entries.get(module.name) ?? module.name;
+  if (project) await app.generateOutputs(project);
+  if (!project || app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
+}
+
+await writeApi(process.argv[2]);

@@ -1,0 +1,28 @@
+/** Builds the site into dist/site and checks every link of it: the project's pages, and the library's reference beside them. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { findFaults } from "./check.mjs";
+import { root } from "./pages.mjs";
+
+const out = join(root, "dist", "site");
+// VitePress empties its folder: what is made at the same time stands elsewhere until then.
+const api = join(root, "dist", "site-api");
+
+async function run(...args) {
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const [status] = await once(child, "exit");
+  if (status !== 0) throw new Error(`${args[0]} ended with ${status}`);
+}
+
+rmSync(api, { recursive: true, force: true });
+await Promise.all([
+  run("node_modules/vitepress/bin/vitepress.js", "build", "site"),
+  run("site/api.mjs", api),
+]);
+renameSync(api, join(out, "api"));
+const faults = findFaults(out);
+for (const fault of faults) process.stderr.write(`${fault}\n`);
+if (faults.length > 0) process.exitCode = 1;
+else process.stdout.write("The site is in dist/site. To read it: npx vitepress preview site\n");

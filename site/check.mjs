@@ -1,0 +1,64 @@
+/** Looks for what a reader of built pages would miss: links and anchors that lead nowhere, and requests that leave the site. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+
+/** What each page of a folder of HTML says of links, and where they may lead. */
+function readPages(folder) {
+  const names = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".html"));
+  return new Map(names.map((name) => [name, readPage(readFileSync(join(folder, name), "utf8"))]));
+}
+
+function readPage(html) {
+  const ids = new Set([...html.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => unescapeHtml(id)));
+  const links = [...html.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].map(([, href]) => unescapeHtml(href));
+  const loads = [...html.matchAll(/<(?:link|script|img|iframe|source)\s[^>]*?(?:href|src)="([^"]*)"/g)];
+  return { ids, links, loads: loads.map(([, url]) => unescapeHtml(url)) };
+}
+
+function unescapeHtml(text) {
+  return text
+    .replaceAll("&quot;", '"')
+    .replaceAll("&lt;", "<")
+    .replaceAll("&gt;", ">")
+    .replaceAll("&amp;", "&");
+}
+
+const isElsewhere = (url) => /^(?:[a-z]+:)?\/\//i.test(url) || /^(?:mailto|data):/.test(url);
+
+/** The page and anchor of a link of a page. */
+function placeOf(page, url) {
+  const [path, anchor = ""] = url.split("#", 2);
+  const target = path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(page), path);
+  const file = path === "" ? page : /(?:^|\/)$/.test(target) ? `${target}index.html` : target;
+  return { file: decodeURIComponent(file), anchor: decodeURIComponent(anchor) };
+}
+
+function findDead(folder, pages, page) {
+  return pages.get(page).links.filter((url) => {
+    if (isElsewhere(url)) return false;
+    const { file, anchor } = placeOf(page, url);
+    const target = pages.get(file);
+    if (!target) return !existsSync(join(folder, file));
+    return anchor !== "" && !target.ids.has(anchor);
+  });
+}
+
+/** One line for each fault of the pages of a folder. */
+export function findFaults(folder) {
+  const pages = readPages(folder);
+  const ofPage = (page) => [
+    ...findDead(folder, pages, page).map((url) => `${page}: nothing is at ${url}`),
+    ...pages.get(page).loads.flatMap((url) => {
+      if (/^data:/.test(url)) return [];
+      if (isElsewhere(url)) return [`${page}: loads ${url} from elsewhere`];
+      return existsSync(join(folder, placeOf(page, url).file)) ? [] : [`${page}: ${url} is missing`];
+    }),
+  ];
+  const styles = readdirSync(folder, { recursive: true })
+    .filter((name) => name.endsWith(".css"))
+    .filter((name) =>
+      /(?:url\(|@import\s*)["']?(?:https?:)?\/\//.test(readFileSync(join(folder, name), "utf8")),
+    )
+    .map((name) => `${name}: loads something from elsewhere`);
+  return [...[...pages.keys()].flatMap(ofPage), ...styles];
+}
