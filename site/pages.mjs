@@ -65,6 +65,7 @@ export const sections = [
       ["docs/train-from-traffic.md"],
       ["docs/mcp.md"],
       ["docs/ai-sdk.md"],
+      ["docs/in-other-programs.md"],
       ["docs/quantised.md"],
     ],
   },
