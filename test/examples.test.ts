@@ -63,6 +63,7 @@ for (const { file, text } of pages) {
     for (const block of blocks) {
       const code = block
         .replace(/^import .*$/gm, "")
+        .replace(/^export /gm, "")
         .replace("http://127.0.0.1:8000", String(scope.retrieverUrl));
       await assert.doesNotReject(runExample(code, { ...scope, ...everything, apiKey: "none" }), `\n${block}`);
     }
