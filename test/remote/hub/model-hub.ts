@@ -56,9 +56,20 @@ function answer(hub: ModelHub, id: string, request: IncomingMessage, response: S
   sendFile(hub.spoilt.shift() ?? content, hub.breaks, { request, response, headers: { etag: '"mirror"' } });
 }
 
+/** Answers a request that is none for files; undefined for any other. */
+type Accept = (request: IncomingMessage, response: ServerResponse) => Promise<void> | undefined;
+
 /** Starts one with a repository of these files. */
-export async function startModelHub(id: string, files: Readonly<Record<string, Buffer>>): Promise<ModelHub> {
-  const server = createServer((request, response) => answer(hub, id, request, response));
+export async function startModelHub(
+  id: string,
+  files: Readonly<Record<string, Buffer>>,
+  accept: Accept = () => undefined,
+): Promise<ModelHub> {
+  const server = createServer((request, response) => {
+    const accepted = accept(request, response);
+    if (accepted === undefined) answer(hub, id, request, response);
+    else accepted.catch(() => response.destroy());
+  });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const hub: ModelHub = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
