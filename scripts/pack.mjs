@@ -2,7 +2,7 @@
  * Assembles what is published into a folder, `build/pack` unless given: `node scripts/pack.mjs [--out FOLDER] [PART ...]`.
  *
  * Parts: `platform` (the addons of this machine's platform), `libtorch` (its libraries), `seekrl` (all that is no machine
- * code, which names the packages for platforms whose tarballs lie in the folder); all three unless named.
+ * code, which names the packages for platforms whose tarballs lie in the folder), `sbom` (what all of them are made of); all unless named.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -12,6 +12,7 @@ import { stageLibtorch } from "./pack/libtorch-package.mjs";
 import { stageMain } from "./pack/main-package.mjs";
 import { stagePlatform } from "./pack/platform-package.mjs";
 import { platformOf } from "./pack/platforms.mjs";
+import { writeSbom } from "./pack/sbom.mjs";
 import { pack, packedVersions } from "./pack/tarball.mjs";
 import { SetupError, say } from "./setup/report.mjs";
 
@@ -27,17 +28,18 @@ const stages = {
 async function main() {
   const { values, positionals } = parseArgs({ options: { out: { type: "string" } }, allowPositionals: true });
   const out = resolve(values.out ?? join(root, "build", "pack"));
-  const unknown = positionals.find((part) => stages[part] === undefined);
-  if (unknown !== undefined)
-    throw new SetupError(`${unknown}: expected ${Object.keys(stages).join(", ")} or nothing.`);
-  const wanted = Object.keys(stages).filter((part) => positionals.length === 0 || positionals.includes(part));
+  const parts = [...Object.keys(stages), "sbom"];
+  const unknown = positionals.find((part) => !parts.includes(part));
+  if (unknown !== undefined) throw new SetupError(`${unknown}: expected ${parts.join(", ")} or nothing.`);
+  const wanted = parts.filter((part) => positionals.length === 0 || positionals.includes(part));
   await mkdir(out, { recursive: true });
-  for (const part of wanted) {
+  for (const part of wanted.filter((each) => each !== "sbom")) {
     const folder = join(out, "staged", part);
     await stages[part](folder, out);
     await pack(folder, out);
     await rm(folder, { recursive: true });
   }
+  if (wanted.includes("sbom")) await writeSbom(out, root);
 }
 
 try {

@@ -12,6 +12,8 @@ export default defineConfig({
     target: "es2023",
     modulePreload: false,
     reportCompressedSize: false,
+    // What is compiled into the page, with the texts that its licences ask for.
+    license: { fileName: "LICENSES.md" },
   },
   esbuild: { jsx: "automatic", jsxImportSource: "preact" },
   server: { proxy: { "/api": studio, "/v1": studio } },

@@ -33,12 +33,17 @@ export async function pack(folder, out) {
   return { name, version, path, bytes, unpackedBytes: unpackedSize };
 }
 
+/** The manifest in a tarball. */
+export async function manifestOf(path) {
+  const { stdout } = await run("tar", ["-xOf", path, "package/package.json"]);
+  return JSON.parse(stdout);
+}
+
 /** Versions by name of the packages whose tarballs lie in a folder. */
 export async function packedVersions(folder) {
   const versions = {};
   for (const file of (await readdir(folder)).filter((name) => name.endsWith(".tgz")).sort()) {
-    const { stdout } = await run("tar", ["-xOf", join(folder, file), "package/package.json"]);
-    const { name, version } = JSON.parse(stdout);
+    const { name, version } = await manifestOf(join(folder, file));
     if (versions[name] !== undefined)
       throw new SetupError(
         `${folder}: ${name} in versions ${versions[name]} and ${version}. Remedy: remove the tarball that is not meant.`,

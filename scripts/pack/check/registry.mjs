@@ -7,6 +7,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { SetupError, say, step } from "../../setup/report.mjs";
+import { publishAll } from "../publish.mjs";
 
 const run = promisify(execFile);
 const own = join(dirname(fileURLToPath(import.meta.url)), "tools");
@@ -76,8 +77,5 @@ export async function startRegistry(folder, tools) {
 /** Publishes tarballs to it. It asks for no name, npm for a token. */
 export async function publish(url, tarballs) {
   const token = `--${url.replace("http:", "")}:_authToken=anyone`;
-  for (const path of tarballs)
-    await run("npm", ["publish", path, "--registry", url, "--ignore-scripts", token], {
-      maxBuffer: 1 << 26,
-    });
+  await publishAll(tarballs, { registry: ["--registry", url, token] });
 }

@@ -1,0 +1,52 @@
+/**
+ * What CHANGELOG.md says of a version. `node scripts/release/changelog.mjs` dates what is unreleased, as `npm version` asks it to
+ * before it commits; with `--notes` it prints the text of package.json's version.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { SetupError, say } from "../setup/report.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+/** The text below a heading, up to the next one; undefined without it. */
+function below(text, heading) {
+  const [, after] = `\n${text}`.split(`\n## ${heading}`);
+  return after
+    ?.replace(/^[^\n]*\n/, "")
+    .split("\n## ")[0]
+    .trim();
+}
+
+/** The changelog with what is unreleased under a version and a day. */
+export function dated(text, version, day) {
+  if (!below(text, "Unreleased"))
+    throw new SetupError(
+      "CHANGELOG.md: expected lines under ## Unreleased, got none. Remedy: say what changed.",
+    );
+  if (below(text, `${version} `) !== undefined)
+    throw new SetupError(`CHANGELOG.md: ${version} stands there already. Remedy: another version.`);
+  return text.replace("## Unreleased\n", `## Unreleased\n\n## ${version} (${day})\n`);
+}
+
+/** What changed in a version. */
+export function notesOf(text, version) {
+  const notes = below(text, `${version} `);
+  if (notes === undefined)
+    throw new SetupError(`CHANGELOG.md: expected a heading of ${version}. Remedy: npm version ${version}.`);
+  return notes;
+}
+
+async function main() {
+  const path = join(root, "CHANGELOG.md");
+  const text = await readFile(path, "utf8");
+  const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  if (process.argv.includes("--notes")) process.stdout.write(`${notesOf(text, version)}\n`);
+  else await writeFile(path, dated(text, version, new Date().toISOString().slice(0, 10)));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  await main().catch((error) => {
+    say(error instanceof SetupError ? error.message : error.stack);
+    process.exitCode = 1;
+  });
