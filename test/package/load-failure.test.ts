@@ -1,0 +1,81 @@
+/** Libraries that do not load: the loader's words, what they mean here, and what to do. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { Host } from "../../lib/base/packages/host.ts";
+import { loadFailure, requireOneLibtorch } from "../../lib/base/packages/load-failure.ts";
+import { projectRoot } from "../project.ts";
+import { builtLibtorch, ownPackage, plant, version } from "./planted.ts";
+
+const scratch = await realpath(await mkdtemp(join(tmpdir(), "seekrl-load-")));
+after(() => rm(scratch, { recursive: true }));
+
+const host: Host = { platform: "linux", arch: "x64", napi: 9, glibc: () => "2.17" };
+
+test("a system that is too old is told what it has and what is expected", () => {
+  const said =
+    "/lib64/libm.so.6: version `GLIBC_2.27' not found (required by /app/node_modules/@seekrl/seekrl.node)";
+  const { code, message } = loadFailure(new Error(said), host);
+  assert.equal(code, "ERR_STATE");
+  assert.match(
+    message,
+    /GLIBC_2\.27' not found.*this system has glibc 2\.17, glibc 2\.28 or later is expected\. Remedy/,
+  );
+  const library = "/usr/lib/libstdc++.so.6: version `GLIBCXX_3.4.22' not found (required by seekrl.node)";
+  assert.match(
+    loadFailure(new Error(library), host).message,
+    /older than g\+\+ 8's\. Remedy: a later one first in LD/,
+  );
+});
+
+test("what else a loader says has a meaning and a remedy, or leads to the doctor", () => {
+  const meaningOf = (said: string) => loadFailure(new Error(said), host).message;
+  assert.match(meaningOf("seekrl.node: file too short"), /the file is damaged\. Remedy: remove node_modules/);
+  assert.match(meaningOf("seekrl.node: wrong ELF class: ELFCLASS32"), /another platform\. Remedy/);
+  assert.match(meaningOf("failed to map segment from shared object"), /noexec.*Remedy: install elsewhere/);
+  assert.match(
+    meaningOf("libgomp.so.1: cannot open shared object file: No such file"),
+    /is missing\. Remedy/,
+  );
+  assert.match(meaningOf("undefined symbol: foo"), /undefined symbol: foo: Remedy: npx seekrl doctor/);
+});
+
+test("another libtorch in the process is refused with both paths, the same one is not", async () => {
+  const own = join(scratch, "own");
+  const real = join(scratch, "real", "lib");
+  await mkdir(real, { recursive: true });
+  await writeFile(join(real, "libtorch_cpu.so"), "");
+  await symlink(join(scratch, "real"), own);
+  const row = (path: string) => `7f2c00000000-7f2c00001000 r--p 00000000 fe:00 42                 ${path}\n`;
+  requireOneLibtorch(own, row("/usr/lib/libc.so.6"));
+  requireOneLibtorch(own, row(join(real, "libtorch_cpu.so")));
+  assert.throws(() => requireOneLibtorch(own, row("/opt/torch with blanks/lib/libtorch_cpu.so")), {
+    code: "ERR_STATE",
+    message:
+      /from \/opt\/torch with blanks\/lib\/libtorch_cpu\.so; seekrl has .*own.* one process holds one libtorch\. Remedy/,
+  });
+});
+
+test("a package whose addon is no library is one error of the first call that needs it", async () => {
+  const root = join(scratch, "node_modules", "seekrl");
+  await cp(join(projectRoot, "dist", "lib", "base"), join(root, "dist", "lib", "base"), { recursive: true });
+  await writeFile(join(root, "package.json"), JSON.stringify({ version, type: "module" }));
+  const addon = { "seekrl.node": "no library", "seekrl_preload.node": "no library" };
+  const { versionOf } = (await import(
+    pathToFileURL(join(projectRoot, "scripts", "setup", "torch-folder.mjs")).href
+  )) as { versionOf(folder: string): Promise<string> };
+  const libtorch = await versionOf(builtLibtorch());
+  await plant(join(scratch, "node_modules"), ownPackage, addon, { napi: 8, libtorch });
+  const native = pathToFileURL(join(root, "dist", "lib", "base", "addon", "native.js")).href;
+  const code = `const { native } = await import("${native}");
+    try { native(); } catch ({ code, message }) { console.log(code, message); }`;
+  const { stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
+    encoding: "utf8",
+    env: { ...process.env, SEEKRL_LIBTORCH: builtLibtorch() },
+  });
+  assert.match(stdout, /^ERR_STATE the native addon cannot be loaded: .*seekrl_preload\.node: .*Remedy/);
+});
