@@ -1,7 +1,8 @@
 /** Stages the package of libtorch for a platform: the libraries that the addon needs, stripped, with all their licences. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
@@ -10,6 +11,9 @@ import { copyStripped } from "./platform-package.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
 import { writeManifest } from "./tarball.mjs";
+
+/** Licences that the wheel lacks: of GCC's run-time library beside it, and of oneMKL, which is in it. */
+const ownLicences = join(dirname(fileURLToPath(import.meta.url)), "licences");
 
 /** The libraries of a folder that some of them need, those themselves included, each after what it needs. */
 export function closureOf(folder, names) {
@@ -28,11 +32,12 @@ async function copyLicences(libtorch, folder) {
   const licences = join(libtorch, "licenses");
   if (!existsSync(join(licences, "LICENSE")))
     throw new SetupError(
-      `${licences}: expected the licences of libtorch and of what it contains. Remedy: remove ${libtorch} and run ` +
-        "npm run build, which fetches it again with them.",
+      `${licences}: expected the licences of libtorch and of what it contains, which its wheel has. Remedy: remove ` +
+        `${libtorch} and run npm run build, which fetches it again with them.`,
     );
   await cp(join(licences, "LICENSE"), join(folder, "LICENSE"));
   await cp(licences, join(folder, "licenses"), { recursive: true });
+  await cp(ownLicences, join(folder, "licenses"), { recursive: true });
 }
 
 const readme = (name, version, libraries) => `# ${name}
@@ -41,8 +46,9 @@ libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols th
 [seekrl](https://www.npmjs.com/package/seekrl) does not load. Installing \`seekrl\` installs it.
 
 - ${libraries.join(", ")}: PyTorch, under the licence in LICENSE; what is compiled into them is under those in \`licenses\`.
-- libgomp is GCC's, under the GNU General Public Licence 3 with the GCC Runtime Library Exception 3.1; its source is at
-  https://gcc.gnu.org.
+- libgomp is GCC's, under the GNU General Public License 3 with the GCC Runtime Library Exception 3.1 (\`licenses/libgomp\`); its
+  source is part of GCC's, at https://gcc.gnu.org/releases.html.
+- libtorch_cpu contains Intel's oneAPI Math Kernel Library, under the Intel Simplified Software License (\`licenses/onemkl\`).
 `;
 
 /** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
@@ -65,6 +71,10 @@ export async function stageLibtorch(platform, folder, root) {
   await writeFile(join(folder, "README.md"), readme(name, version, names));
   await writeManifest(folder, {
     ...{ name, version, description: `libtorch ${version} for the CPU, for seekrl on ${platform.name}.` },
-    ...{ license: "BSD-3-Clause AND GPL-3.0-only WITH GCC-exception-3.1", ...platform.fields },
+    ...{
+      license:
+        "BSD-3-Clause AND GPL-3.0-only WITH GCC-exception-3.1 AND LicenseRef-Intel-Simplified-Software-License",
+      ...platform.fields,
+    },
   });
 }

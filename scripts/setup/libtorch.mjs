@@ -73,13 +73,22 @@ export async function adopt(unpacked, folder) {
   return folder;
 }
 
+/** Puts a wheel's licences into its folder of libtorch: who passes that on passes them on. */
+async function keepLicences(unpacked, inside) {
+  const about = (await readdir(unpacked)).find((name) => name.endsWith(".dist-info")) ?? "";
+  const licences = join(unpacked, about, "licenses");
+  if (about !== "" && existsSync(licences)) await rename(licences, join(unpacked, inside, "licenses"));
+}
+
 /** Downloads a zip file into a folder of its own, unpacks it there and adopts its folder `inside`. */
 async function fetchInto(env, inside, download) {
   await mkdir(cacheRoot(env), { recursive: true });
   const work = await mkdtemp(join(cacheRoot(env), "download-"));
   try {
-    await unzip(await download(work), join(work, "unpacked"));
-    return await adopt(join(work, "unpacked", inside), cpuFolder(env));
+    const unpacked = join(work, "unpacked");
+    await unzip(await download(work), unpacked);
+    await keepLicences(unpacked, inside);
+    return await adopt(join(unpacked, inside), cpuFolder(env));
   } finally {
     await rm(work, { recursive: true, force: true });
   }
