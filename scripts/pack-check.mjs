@@ -1,8 +1,7 @@
 /**
  * The dry run of a release on this machine: publishes tarballs to a registry of its own and installs them as a stranger
- * would, without install scripts, compiler, CMake or Python: `node scripts/pack-check.mjs [--packed FOLDER] [MANAGER ...]`.
- *
- * Managers: npm, pnpm, yarn (with node_modules) and yarn-pnp, all unless named. The first one runs the demo's quick form too.
+ * would, without install scripts, compiler, CMake or Python: `node scripts/pack-check.mjs [--packed FOLDER] [--node FILE]
+ * [MANAGER ...]`. Managers: npm, pnpm and yarn, all unless named; `--node` is another Node than this one for them to run.
  */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -30,7 +29,7 @@ function chosen(all, names) {
 
 async function main() {
   const { values, positionals } = parseArgs({
-    options: { packed: { type: "string" } },
+    options: { packed: { type: "string" }, node: { type: "string" } },
     allowPositionals: true,
   });
   const tarballs = await tarballsIn(resolve(values.packed ?? join(root, "build", "pack")));
@@ -48,7 +47,7 @@ async function main() {
         await consume(name, managers[name], {
           folder: join(work, name),
           url: registry.url,
-          demo: name === names[0],
+          node: resolve(values.node ?? process.execPath),
         }),
       );
     for (const { name, seconds, bytes } of found)

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { findNvcc } from "../setup/cuda/nvcc.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
@@ -50,6 +51,7 @@ export async function stagePlatform(platform, folder, root) {
     version,
     napi: Math.max(...binary.napi_versions),
     libtorch: await versionOf(libtorch),
+    kernels: files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined,
   });
   for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, basename(file)));
   await writeFile(join(folder, "README.md"), readme(name));

@@ -2,16 +2,16 @@
  * Chooses the libtorch to build against, or fetches the pinned one for the CPU into the user's cache.
  *
  * Order: SEEKRL_LIBTORCH; a CUDA build that `seekrl setup cuda` put into the cache; where there is an NVIDIA driver, a CUDA
- * torch of Python; the npm runtime package; the CPU build in the cache; Python's torch of any kind; `pip download`; the
+ * torch of Python; the CPU build in the cache; Python's torch of any kind; `pip download`; the
  * official archive. Each attempt that fails is told in the final error.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { librariesOf } from "./cuda/libraries.mjs";
 import { SetupError, say } from "./report.mjs";
 import { cudaOf, refusal, supported } from "./torch-folder.mjs";
 import { unzip } from "./unzip.mjs";
@@ -35,15 +35,6 @@ export async function cachedCuda(env = process.env) {
     .filter((match) => match !== null)
     .sort((a, b) => compareVersions(b[1], a[1]) || Number(b[2]) - Number(a[2]))
     .map(([name]) => join(cacheRoot(env), name, "torch"));
-}
-
-function runtimePackageFolder() {
-  try {
-    const require = createRequire(import.meta.url);
-    return join(require.resolve("@seekrl/libtorch-cpu/package.json"), "..");
-  } catch {
-    return undefined;
-  }
 }
 
 /** The folder of Python's torch; undefined where there is none. */
@@ -124,12 +115,20 @@ async function places(env) {
   return [
     ...cuda,
     ["Python's installed torch with CUDA", () => pythonCudaFolder(env)],
-    ["npm package @seekrl/libtorch-cpu", runtimePackageFolder],
     [`cache ${cpuFolder(env)}`, () => cpuFolder(env)],
     ["Python's installed torch", () => pythonTorchFolder(env)],
     [`pip download torch==${PINNED_VERSION}+cpu`, () => fromPip(env)],
     ["the official archive", () => fromArchive(env)],
   ];
+}
+
+/** Has packaged addons use a libtorch from here on (lib/base/packages/libtorch-folder.ts). */
+export async function chooseLibtorch(folder, env = process.env) {
+  const { needed } = librariesOf(folder, { env });
+  await mkdir(cacheRoot(env), { recursive: true });
+  const file = join(cacheRoot(env), "libtorch.json");
+  await writeFile(`${file}.part`, `${JSON.stringify({ folder, needed }, null, 2)}\n`);
+  await rename(`${file}.part`, file);
 }
 
 /** Returns the folder of a usable libtorch. Throws a SetupError that lists every place tried. */

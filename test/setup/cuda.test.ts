@@ -2,17 +2,20 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
+import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
 import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
+import type { LibtorchFolder } from "../../lib/base/packages/libtorch-folder.ts";
 import { projectRoot } from "../project.ts";
 import { type fakeCard, fakeIndex, nvidiaFiles, torchFiles, unpackTo, wheelsOfCuda13 } from "./fake-torch.ts";
 import { machine, scratch, setUp, skip } from "./machine.ts";
 
 const script = (name: string) => pathToFileURL(join(projectRoot, "scripts", "setup", name)).href;
-const { findLibtorch } = (await import(script("libtorch.mjs"))) as {
+const { chooseLibtorch, findLibtorch } = (await import(script("libtorch.mjs"))) as {
+  chooseLibtorch(folder: string, env: NodeJS.ProcessEnv): Promise<void>;
   findLibtorch(env: NodeJS.ProcessEnv): Promise<string>;
 };
 const { librariesOf } = (await import(script("cuda/libraries.mjs"))) as {
@@ -183,6 +186,37 @@ test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed ove
   await rm(join(bin, "nvidia-smi"));
   const { said } = await setUp({ env: whole, index, build: "cu130", dryRun: true });
   assert.match(said, /no driver here; torch build that was asked for: cu130$/m);
+});
+
+test("an installed package builds nothing: it takes the torch that its addon was built for, on a driver of its kernels", {
+  skip,
+}, async () => {
+  const { env, bin, cache } = await machine();
+  await rm(join(bin, "nvcc"), { force: true });
+  const index = await fakeIndex({ cu130: await wheelsOfCuda13(scratch) });
+  const refused = (addon: CudaSetupOptions["addon"], code: string, message: RegExp, own = env) =>
+    assert.rejects(setUp({ env: own, index: index.url, addon }), { code, message });
+  try {
+    await refused({ libtorch: "2.12.7", kernels: "13.0" }, "ERR_REMOTE", /no torch 2\.12\.7 of cu130/);
+    await refused({ libtorch: "2.13.0", kernels: undefined }, "ERR_STATE", /no kernels for cards\. Remedy/);
+    const old = (await machine({ driver: "550.54.14" })).env;
+    await refused(
+      { libtorch: "2.13.0", kernels: "13.0" },
+      "ERR_DEVICE",
+      /of CUDA 13\.0, which driver 550\.54\.14 does not run\. Remedy: install driver 580/,
+      old,
+    );
+    const addon = { libtorch: "2.13.0", kernels: "13.0" };
+    const { built } = await setUp({ env, index: index.url, addon });
+    const folder = join(cache, "libtorch-2.13.0-cu130", "torch");
+    assert.deepEqual(built, [folder]);
+    await chooseLibtorch(folder, env);
+    const chosen = JSON.parse(await readFile(join(cache, "libtorch.json"), "utf8")) as LibtorchFolder;
+    assert.equal(chosen.folder, folder);
+    assert.equal(chosen.needed?.length, 3);
+  } finally {
+    index.close();
+  }
 });
 
 test("Python's torch with CUDA comes before a CPU build where there is a driver, after it where there is none", {

@@ -49,6 +49,10 @@ interface TorchFolderScript {
   refusal(folder: string): Promise<string | undefined>;
 }
 
+interface LibtorchScript {
+  chooseLibtorch(folder: string): Promise<void>;
+}
+
 interface ElfScript {
   architecturesOf(path: string): Architectures;
 }
@@ -60,6 +64,10 @@ export interface CudaSetupOptions {
   readonly dryRun?: boolean;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
+  /** Of a package, which is not built: the libtorch that it needs, and the CUDA of its kernels. */
+  readonly addon?:
+    | { readonly libtorch: string | undefined; readonly kernels: string | undefined }
+    | undefined;
   /** Before a download is tried again. */
   readonly pauseMs?: number;
 }
@@ -80,5 +88,6 @@ export const setupScripts = {
   nvcc: () => scriptOf("cuda/nvcc.mjs") as Promise<NvccScript>,
   torchFolder: () => scriptOf("torch-folder.mjs") as Promise<TorchFolderScript>,
   elf: () => scriptOf("cuda/elf.mjs") as Promise<ElfScript>,
+  libtorch: () => scriptOf("libtorch.mjs") as Promise<LibtorchScript>,
   cuda: () => scriptOf("cuda/setup.mjs") as Promise<CudaSetupScript>,
 };

@@ -14,6 +14,8 @@ export interface Stamp {
   readonly napi?: number;
   /** The libtorch that the addon was built for. */
   readonly libtorch?: string;
+  /** The CUDA that its kernels for cards were compiled by; undefined where it has none. */
+  readonly kernels?: string;
   readonly files: Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>;
 }
 

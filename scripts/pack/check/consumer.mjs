@@ -12,10 +12,10 @@ const run = promisify(execFile);
 const programs = ["sh", "env", "sed", "dirname", "uname", "basename"];
 
 /** A folder with Node and a shell, no compiler, no CMake, no Python, as the only one in the path. */
-async function barePath(folder) {
+async function barePath(folder, node) {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  await symlink(process.execPath, join(folder, "node"));
+  await symlink(node, join(folder, "node"));
   for (const name of programs) {
     const path = ["/usr/bin", "/bin"].map((each) => join(each, name)).find((each) => existsSync(each));
     if (path !== undefined) await symlink(path, join(folder, name));
@@ -43,7 +43,7 @@ console.log(typeof SeekError);
 `;
 
 /** Installs with one package manager into a fresh folder and uses what came; says how long each took. */
-export async function consume(name, manager, { folder, url, demo }) {
+export async function consume(name, manager, { folder, url, node }) {
   const home = join(folder, "home");
   const project = join(folder, "project");
   await rm(folder, { recursive: true, force: true });
@@ -52,7 +52,7 @@ export async function consume(name, manager, { folder, url, demo }) {
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "consumer", private: true }));
   await writeFile(join(project, "import.mjs"), importing);
   const env = {
-    PATH: await barePath(join(folder, "bin")),
+    PATH: await barePath(join(folder, "bin"), node),
     HOME: home,
     SEEKRL_CACHE: join(home, "seekrl"),
     ...manager.variables(url, home),
@@ -61,18 +61,20 @@ export async function consume(name, manager, { folder, url, demo }) {
   const call = async (what, args) => {
     const start = performance.now();
     const options = { cwd: project, env, maxBuffer: 1 << 26 };
-    const { stdout, stderr } = await step(`${name}: ${what}`, () =>
-      run(process.execPath, args, options),
-    ).catch((error) => {
-      throw new SetupError(`${name}: ${what} failed:\n${error.stdout ?? ""}${error.stderr ?? error.message}`);
-    });
+    const { stdout, stderr } = await step(`${name}: ${what}`, () => run(node, args, options)).catch(
+      (error) => {
+        throw new SetupError(
+          `${name}: ${what} failed:\n${error.stdout ?? ""}${error.stderr ?? error.message}`,
+        );
+      },
+    );
     seconds[what] = (performance.now() - start) / 1000;
     return stdout + stderr;
   };
   await call("install", manager.install);
-  await call("import", [...manager.node, "import.mjs"]);
+  await call("import", ["import.mjs"]);
   const doctor = await call("doctor", [...manager.exec, "seekrl", "doctor", "--device", "cpu"]);
   if (!/scored with the same bits/.test(doctor)) throw new SetupError(`${name}: doctor said\n${doctor}`);
-  if (demo) await call("demo --quick", [...manager.exec, "seekrl", "demo", "--quick", "--out", "demo"]);
+  await call("demo --quick", [...manager.exec, "seekrl", "demo", "--quick", "--out", "demo"]);
   return { name, seconds, bytes: await bytesBelow(project) };
 }

@@ -1,6 +1,7 @@
 /** A registry on this machine alone: it holds what is published to it, and passes other packages on from the usual one. */
 import { execFile, spawn } from "node:child_process";
-import { cp, mkdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -15,7 +16,11 @@ const own = join(dirname(fileURLToPath(import.meta.url)), "tools");
 /** Installs the registry's program and the package managers, as their lock file names them; into a folder. */
 export async function installTools(folder) {
   await mkdir(folder, { recursive: true });
-  for (const file of ["package.json", "package-lock.json"]) await cp(join(own, file), join(folder, file));
+  const lock = (at) => readFile(join(at, "package-lock.json"), "utf8").catch(() => undefined);
+  if (existsSync(join(folder, "node_modules")) && (await lock(folder)) === (await lock(own)))
+    return join(folder, "node_modules");
+  await cp(join(own, "package.json"), join(folder, "package.json"));
+  await cp(join(own, "package-lock.json"), join(folder, "package-lock.json"));
   const args = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
   await step("installed the registry and package managers", () => run("npm", args, { cwd: folder }));
   return join(folder, "node_modules");

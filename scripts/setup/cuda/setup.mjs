@@ -3,10 +3,10 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
 import { bytesText, SetupError, say } from "../report.mjs";
-import { cudaOf, refusal, supported, versionOf } from "../torch-folder.mjs";
+import { cudaOf, isSupported, refusal, supported, versionOf } from "../torch-folder.mjs";
 import { readFromZip, unzip } from "../unzip.mjs";
 import { DownloadProgress, download } from "./download.mjs";
-import { BUILDS, buildsFor, findDriver } from "./driver.mjs";
+import { BUILDS, buildsFor, findDriver, runsCuda } from "./driver.mjs";
 import { findNvcc, requireNvcc } from "./nvcc.mjs";
 import { neededWheels, torchWheel, WheelIndex } from "./wheel-index.mjs";
 
@@ -46,29 +46,37 @@ function buildsOf(driver, tag) {
   );
 }
 
+/** Versions of torch that will do: those that compile, or the one that a packaged addon was built for. */
+const wantedOf = (addon) => addon?.libtorch ?? supported;
+
+const fitsVersion = (version, addon) =>
+  addon === undefined ? isSupported(version) : version.split("+")[0] === addon.libtorch;
+
 /** Why a folder is of no use with these builds; undefined when it is. */
-async function misfit(folder, builds, env) {
+async function misfit(folder, builds, { env, addon }) {
   const cuda = await cudaOf(folder);
-  if (cuda === undefined && (await versionOf(folder)) !== undefined) return "a CPU build";
+  const version = await versionOf(folder);
+  if (cuda === undefined && version !== undefined) return "a CPU build";
   const reason = await refusal(folder, { env });
   if (reason !== undefined) return reason;
+  if (!fitsVersion(version, addon)) return `version ${version}, expected ${wantedOf(addon)}`;
   const fits = cuda === "unknown" || builds.some((build) => build.cuda === cuda);
   return fits ? undefined : `of CUDA ${cuda}, expected ${builds.map((build) => build.cuda).join(", ")}`;
 }
 
 /** A CUDA torch that is on the machine already. SEEKRL_LIBTORCH is used or refused, never passed over. */
-async function findTorch(builds, env) {
+async function findTorch(builds, { env, addon }) {
   if (env.SEEKRL_LIBTORCH !== undefined) {
     const folder = resolve(env.SEEKRL_LIBTORCH);
-    const reason = await misfit(folder, builds, env);
+    const reason = await misfit(folder, builds, { env, addon });
     if (reason === undefined) return folder;
     throw new SetupError(
-      `SEEKRL_LIBTORCH: ${folder}: ${reason}. Remedy: point it at a CUDA libtorch ${supported} that is complete, or unset it.`,
+      `SEEKRL_LIBTORCH: ${folder}: ${reason}. Remedy: point it at a CUDA libtorch ${wantedOf(addon)} that is complete, or unset it.`,
     );
   }
   const python = await pythonTorchFolder(env).catch(() => undefined);
   for (const folder of [...(await cachedCuda(env)), ...(python === undefined ? [] : [python])]) {
-    const reason = await misfit(folder, builds, env);
+    const reason = await misfit(folder, builds, { env, addon });
     if (reason === undefined) return folder;
     say(`passed over ${folder}: ${reason}`);
   }
@@ -76,15 +84,15 @@ async function findTorch(builds, env) {
 }
 
 /** Torch's wheel of the first build that the index has. */
-async function chooseWheel(base, builds, signal) {
+async function chooseWheel(base, builds, { addon, signal }) {
   for (const build of builds) {
     const index = new WheelIndex(`${base.replace(/\/*$/, "")}/${build.tag}`, { signal });
-    const torch = await torchWheel(index, build.tag);
+    const torch = await torchWheel(index, build.tag, (version) => fitsVersion(version, addon));
     if (torch !== undefined) return { index, torch, tag: build.tag };
-    say(`${index.url}: no torch ${supported} for this machine`);
+    say(`${index.url}: no torch ${wantedOf(addon)} for this machine`);
   }
   throw new SetupError(
-    `no torch ${supported} of ${builds.map(({ tag }) => tag).join(", ")} was found at ${base}. ` +
+    `no torch ${wantedOf(addon)} of ${builds.map(({ tag }) => tag).join(", ")} was found at ${base}. ` +
       "Remedy: name an index that has one with --index.",
     "ERR_REMOTE",
   );
@@ -146,24 +154,39 @@ async function removeLeftovers(root) {
     await rm(join(root, name), { recursive: true, force: true });
 }
 
+/** Refuses a driver that does not run the kernels of a package. */
+function requireKernels({ kernels }, driverVersion) {
+  if (kernels === undefined)
+    throw new SetupError(
+      "the installed package has no kernels for cards. Remedy: build from a clone (npm ci).",
+    );
+  if (driverVersion !== undefined && !runsCuda(driverVersion, kernels))
+    throw new SetupError(
+      `the package's kernels are of CUDA ${kernels}, which driver ${driverVersion} does not run. Remedy: install driver ` +
+        `${BUILDS[0].least} or later.`,
+      "ERR_DEVICE",
+    );
+}
+
 /**
  * Sets up a CUDA build.
  *
- * @param options - `index` of packages; `build`, a tag, in place of the driver's choice; `dryRun` changes nothing; `pauseMs`
+ * @param options - `addon` of a package, which is not built: the `libtorch` that it needs and the CUDA of its `kernels`; `index` of packages; `build`, a tag, in place of the driver's choice; `dryRun` changes nothing; `pauseMs`
  *   before a download is tried again
- * @param parts - `build(folder)` builds the addons against a libtorch; `check()` runs a forward on the card, and returns
+ * @param parts - `build(folder)` builds the addons against a libtorch, or chooses it for those of the package; `check()` runs a forward on the card, and returns
  *   what it found
  * @returns what there is now: folder, version, CUDA, driver, cards, what the check found
  */
 export async function setUpCuda(options, parts) {
-  const { index = DEFAULT_INDEX, build, dryRun = false, env = process.env, signal } = options;
+  const { index = DEFAULT_INDEX, build, dryRun = false, env = process.env, addon } = options;
   const driver = await findDriver(env);
   const builds = buildsOf(driver, build);
   tell(driver, builds);
-  requireNvcc(await findNvcc(env), driver.version);
-  let folder = await findTorch(builds, env);
+  if (addon === undefined) requireNvcc(await findNvcc(env), driver.version);
+  else requireKernels(addon, driver.version);
+  let folder = await findTorch(builds, { env, addon });
   if (folder === undefined) {
-    const chosen = await chooseWheel(index, builds, signal);
+    const chosen = await chooseWheel(index, builds, options);
     say(
       `torch ${chosen.torch.version}: ${dryRun ? "would be downloaded" : "downloading"} into ${cacheRoot(env)}`,
     );
@@ -177,7 +200,9 @@ export async function setUpCuda(options, parts) {
   const [version, cuda] = [await versionOf(folder), await cudaOf(folder)];
   say(`libtorch ${version} with CUDA ${cuda}: ${folder}`);
   if (dryRun) {
-    say("would build the addons against it and run a forward on the card");
+    say(
+      `would ${addon === undefined ? "build the addons against it" : "choose it"} and run a forward on the card`,
+    );
     return { dryRun, driver: driver.version, torch: version, bytes: 0 };
   }
   await parts.build(folder);

@@ -129,9 +129,9 @@ export class WheelIndex {
 }
 
 /** The newest wheel of torch that this source compiles against and that was built for a tag; undefined for none. */
-export async function torchWheel(index, tag) {
+export async function torchWheel(index, tag, fits = isSupported) {
   const wheels = await index.wheels("torch");
-  return wheels.find(({ version }) => version.endsWith(`+${tag}`) && isSupported(version));
+  return wheels.find(({ version }) => version.endsWith(`+${tag}`) && fits(version));
 }
 
 /**

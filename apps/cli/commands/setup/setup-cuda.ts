@@ -4,9 +4,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
-import { packageRoot } from "../../../../lib/base/package-root.ts";
+import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
+import { thisHost } from "../../../../lib/base/packages/host.ts";
+import { findPlatformPackage } from "../../../../lib/base/packages/platform-package.ts";
 import { command } from "../../command.ts";
-import { setupScripts } from "../../machine/setup-scripts.ts";
+import { type CudaSetupOptions, setupScripts } from "../../machine/setup-scripts.ts";
 
 interface ChildResult {
   readonly code: number | null;
@@ -32,8 +34,16 @@ async function run(
   return { code, stdout };
 }
 
-/** Builds the addons against a libtorch, and the kernels for the cards of this machine. */
+/** What the packaged addon needs; undefined in a clone, which builds one. */
+function packagedAddon(): CudaSetupOptions["addon"] {
+  if (isClone()) return undefined;
+  const { stamp } = findPlatformPackage(packageRoot, thisHost);
+  return { libtorch: stamp.libtorch, kernels: stamp.kernels };
+}
+
+/** Builds the addons against a libtorch, and the kernels for the cards of this machine; a package's addon only takes it. */
 async function build(folder: string, signal: AbortSignal): Promise<void> {
+  if (!isClone()) return (await setupScripts.libtorch()).chooseLibtorch(folder);
   const env = { ...process.env, SEEKRL_LIBTORCH: folder };
   const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { env, signal });
   if (code !== 0) throw new SeekError("ERR_STATE", "setup cuda: the addons were not built: see above");
@@ -60,7 +70,8 @@ async function check(signal: AbortSignal): Promise<object> {
 /** The command. */
 export const setupCudaCommand = command({
   name: "setup cuda",
-  summary: "finds or downloads a CUDA torch, builds against it, and checks it on the card",
+  summary:
+    "finds or downloads a CUDA torch, builds against it or has the package use it, and checks it on the card",
   goesOn: "with the download where it was",
   options: z.strictObject({
     build: z
@@ -79,7 +90,7 @@ export const setupCudaCommand = command({
     const { setUpCuda } = await setupScripts.cuda();
     const { signal } = io;
     const found = await setUpCuda(
-      { ...options, signal },
+      { ...options, addon: packagedAddon(), signal },
       { build: (folder) => build(folder, signal), check: () => check(signal) },
     );
     if (!options.dryRun) io.write("ready: npx seekrl generate --device cuda ...\n");
