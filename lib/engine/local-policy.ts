@@ -44,8 +44,9 @@ export async function loadPolicy({
   seed,
   ...choice
 }: PolicyChoice): Promise<LoadedPolicy> {
-  const { dtype, weights, device, contextTokens, tensorParallel } = choice;
-  const model = await Model.load(folder, { dtype, weights, device, contextTokens, tensorParallel });
+  const { dtype, weights, device, contextTokens, tensorParallel, isDeferred } = choice;
+  const form = { dtype, weights, device, contextTokens };
+  const model = await Model.load(folder, { ...form, tensorParallel, isDeferred });
   try {
     const adapter =
       adapterFolder !== undefined

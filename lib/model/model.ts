@@ -42,6 +42,12 @@ export interface LoadOptions extends ModelOptions {
    * @default the context of config.json; with `longrope` the original one
    */
   readonly contextTokens?: number | undefined;
+  /**
+   * Leaves the numbers in their files until they are needed: a trainer at `zero: 3`, and a critic of the model, read their rank's share
+   * alone; whatever else needs them reads all, and throws what loading would. Quantised weights and slices (`tensorParallel`) are read at once.
+   * @default false
+   */
+  readonly isDeferred?: boolean | undefined;
 }
 
 /** How a new model's weights are drawn. */
@@ -68,7 +74,7 @@ const modelKinds = {
   device: "string",
   tensorParallel: processGroupKind,
 } as const;
-const loadKinds = { ...modelKinds, contextTokens: countKind } as const;
+const loadKinds = { ...modelKinds, contextTokens: countKind, isDeferred: "boolean" } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
 const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
 
@@ -144,7 +150,9 @@ export class Model {
     const weights = chosenForm(own, options.weights, folder);
     const config = withContext(parseConfig(json, path), options.contextTokens);
     const handle = new (native().ModelHandle)();
-    const form = { dtype, device, weights: weights ?? "plain" };
+    const isWhole = weights === undefined && options.tensorParallel === undefined;
+    const deferred = options.isDeferred === true && isWhole;
+    const form = { dtype, device, weights: weights ?? "plain", deferred };
     await handle.load(config, form, splitFused(stored, config), options.tensorParallel?.handle);
     return new Model({
       ...{ handle, config, dtype, weights, tensorParallel: options.tensorParallel },

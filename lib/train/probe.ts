@@ -35,6 +35,7 @@ export async function probeStep(
     batch: { ...batch, questions },
     algorithm: { ...algorithm, dynamicSampling: 0 },
   };
+  await learners.trainer.gatherWeights();
   const started = performance.now();
   const rewarded = scoredOf((await stepRollouts(0, small)).all.flat(), 0);
   const between = performance.now();

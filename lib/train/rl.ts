@@ -242,6 +242,8 @@ async function runSteps(options: RlOptions, loop: Loop): Promise<RlMetrics | und
   let last: RlMetrics | undefined;
   let hasEnded = run?.hasEnded ?? false;
   let klCoef = run?.resumedKlCoef;
+  // What generates needs them whole, before the first step too.
+  await learners.trainer.gatherWeights();
   await roles?.begin(learners.trainer.policy, rlSettings(options), { step: first, hasEnded });
   await evaluateFirst(options, loop);
   for (let step = first; step < steps && !hasEnded; step += 1) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "model/pass/boundary.h"
 #include "model/pass/recompute.h"
+#include "model/stored/parameter_memory.h"
 #include "ops/card/card.h"
 #include "ops/card/products/product.h"
 #include "ops/elementwise/add.h"
@@ -34,7 +35,8 @@ at::Tensor Decoder::forward(const at::Tensor& tokens_T, const at::Tensor& positi
   require(tokens_T.dim() == 1 && tokens_T.sizes() == positions_T.sizes(), ErrorCode::kShape,
           "decoder: expected tokens and positions [T], got ", tokens_T.sizes(), " and ", positions_T.sizes());
   TORCH_INTERNAL_ASSERT(tokens_T.scalar_type() == positions_T.scalar_type());
-  if (pass.observer == nullptr) check_whole();
+  // What an observer does not bring, such as the weights under an adapter, may be unread still.
+  pass.observer == nullptr ? need_whole() : read_unread();
   const AdapterRows adapters = adapted.on(device_, dtype_, tokens_T.size(0));
   const RopeTable::Angles angles = rope_table_.at(positions_T);
   const RopeTable::Angles sliding_angles = config_.sliding_rope ? sliding_rope_table_.at(positions_T) : angles;
@@ -64,9 +66,10 @@ Decoder::Stream Decoder::crossed(const TrainingPass& pass, int64_t layer, const 
   return {x_TD, added_TD};
 }
 
-void Decoder::check_whole() const {
+void Decoder::need_whole() const {
+  read_unread();
   require(
-      parameters_.front().value.storage().nbytes() > 0, ErrorCode::kState,
+      has_memory(parameters_.front().value), ErrorCode::kState,
       "weights: each rank has a share of them since a training step; call the trainer's gatherWeights() on all ranks "
       "first");
 }

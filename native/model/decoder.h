@@ -27,6 +27,8 @@
 
 namespace seekrl::model {
 
+class StoredWeights;
+
 // A frozen quantised weight under its Hugging Face name.
 struct QuantParameter {
   std::string name;
@@ -51,9 +53,9 @@ class Decoder {
 
   // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied quantised head
   // is a copy of its own; embeddings, norms and biases stay in `dtype`. With a group of several ranks this one holds
-  // its slices alone; CPU.
+  // its slices alone; CPU. One that is unread has parameters without memory, until it is given `stored`.
   Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of = {},
-          const Expect& expect = {}, std::shared_ptr<comm::ProcessGroup> group = nullptr);
+          const Expect& expect = {}, std::shared_ptr<comm::ProcessGroup> group = nullptr, bool is_unread = false);
 
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
@@ -61,7 +63,7 @@ class Decoder {
   // tokens_T, positions_T: i64 [T], on a card i32 as well. Returns the hidden states after the final norm, [T, D]; with
   // rows_R (i64 [R], in any order, also more than once) those rows alone, [R, D]: of the last layer the others need
   // their keys and values only. `adapted`: the T rows. With autograd `attention` lives until the backward pass.
-  // ERR_STATE while the weights are not there and `pass` has no observer that brings them.
+  // ERR_STATE while ranks have shares of the weights and `pass` has no observer that brings them.
   at::Tensor forward(const at::Tensor& tokens_T, const at::Tensor& positions_T, Attention& attention,
                      const at::Tensor& rows_R = {}, const AdapterRows& adapted = {},
                      const TrainingPass& pass = {}) const;
@@ -106,14 +108,25 @@ class Decoder {
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
 
-  // ERR_STATE while ranks keep but a share each of what is trained (train/zero/weights.h).
-  void check_whole() const;
+  // All weights are there from here on: what is unread is read now, which throws as read_weights. ERR_STATE while ranks
+  // keep but a share each of what is trained (train/zero/weights.h).
+  void need_whole() const;
+
+  // Where the parameters stand of one that was made unread, until they are read whole or changed.
+  const std::shared_ptr<const StoredWeights>& stored() const { return stored_; }
+  void set_stored(std::shared_ptr<const StoredWeights> stored) { stored_ = std::move(stored); }
+  // Leaves it to the caller to read these parameters, and to bring them; the others are read here. Null where nothing
+  // is unread.
+  std::shared_ptr<const StoredWeights> take_unread(const std::vector<Parameter>& taken);
 
   // Moves by one with each change of the weights; the engine's caches are dropped with it. From any thread.
   int64_t weights_version() const { return weights_version_; }
-  void weights_changed() { ++weights_version_; }
+  void weights_changed() { weights_changed_to(weights_version_ + 1); }
   // To those of another process, whose version it was.
-  void weights_changed_to(int64_t version) { weights_version_ = version; }
+  void weights_changed_to(int64_t version) {
+    stored_ = nullptr;
+    weights_version_ = version;
+  }
 
  private:
   struct Layer {
@@ -128,6 +141,8 @@ class Decoder {
   };
 
   at::Tensor add(const std::string& name, at::IntArrayRef shape, const Expect& expect, const Slice& slice = {});
+  void read_unread() const;
+  void read_but(const std::vector<Parameter>& taken) const;
   ops::Weight add_weight(const std::string& name, int64_t n, int64_t k, const Expect& expect, const Slice& slice);
   ops::Weight add_quant(const std::string& name, ops::QuantKind kind, int64_t n, int64_t k);
   ops::Weight add_head(const Expect& expect);
@@ -155,6 +170,9 @@ class Decoder {
   std::unordered_map<std::string, Slice> slices_;  // of weights that are split
   at::ScalarType dtype_;
   at::Device device_;
+  bool is_unread_;  // when it is made
+  bool is_taken_ = false;
+  mutable std::shared_ptr<const StoredWeights> stored_;
   std::vector<Parameter> parameters_;
   std::vector<ProjectionShape> projections_;
   std::vector<Layer> layers_;

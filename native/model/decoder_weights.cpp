@@ -4,11 +4,15 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "model/decoder.h"
+#include "model/stored/parameter_memory.h"
+#include "model/stored/stored_weights.h"
 
 namespace seekrl::model {
 
@@ -67,8 +71,12 @@ at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
 }  // namespace
 
 Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of, const Expect& expect,
-                 std::shared_ptr<comm::ProcessGroup> group)
-    : config_(std::move(config)), dtype_(dtype), device_(device), quant_of_(std::move(quant_of)) {
+                 std::shared_ptr<comm::ProcessGroup> group, bool is_unread)
+    : config_(std::move(config)),
+      dtype_(dtype),
+      device_(device),
+      is_unread_(is_unread),
+      quant_of_(std::move(quant_of)) {
   check(config_);
   parallel_ = TensorParallel(std::move(group), config_);
   own_config_ = parallel_.own(config_);
@@ -92,7 +100,8 @@ at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Ex
     own[static_cast<size_t>(slice.dim)] = slice.count;
     slices_.emplace(name, slice);
   }
-  parameters_.push_back({name, at::zeros(own, at::TensorOptions(device_).dtype(dtype_))});
+  const auto options = at::TensorOptions(device_).dtype(dtype_);
+  parameters_.push_back({name, is_unread_ ? without_memory(own, options) : at::zeros(own, options)});
   return parameters_.back().value;
 }
 
@@ -258,6 +267,7 @@ at::Tensor Decoder::parameter(const std::string& name) const {
 }
 
 at::Tensor Decoder::own_parameter(const std::string& name) const {
+  need_whole();
   for (const Parameter& parameter : parameters_) {
     if (parameter.name == name) return parameter.value;
   }
@@ -265,6 +275,31 @@ at::Tensor Decoder::own_parameter(const std::string& name) const {
     if (parameter.name == name) return parameter.value.to_float();
   }
   fail(ErrorCode::kArgument, "parameter: no weight is called ", name);
+}
+
+void Decoder::read_unread() const {
+  if (stored_ == nullptr || is_taken_) return;
+  read_but({});
+  stored_ = nullptr;
+}
+
+std::shared_ptr<const StoredWeights> Decoder::take_unread(const std::vector<Parameter>& taken) {
+  if (stored_ == nullptr || is_taken_) return nullptr;
+  read_but(taken);
+  is_taken_ = true;
+  return stored_;
+}
+
+// Of what is unread all but these.
+void Decoder::read_but(const std::vector<Parameter>& taken) const {
+  const at::NoGradGuard no_grad;
+  for (const auto& [name, value] : parameters_) {
+    const auto is_same = [&name = name](const Parameter& each) { return each.name == name; };
+    if (std::any_of(taken.begin(), taken.end(), is_same)) continue;
+    const at::Tensor whole = at::empty(value.sizes(), value.options().requires_grad(false));
+    stored_->read(name, whole);
+    set_memory(value, whole);
+  }
 }
 
 Decoder::QuantOf quant_all(std::optional<ops::QuantKind> kind) {

@@ -4,13 +4,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <functional>
-#include <map>
+#include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -20,44 +18,16 @@
 #include "model/stored/finite.h"
 #include "model/stored/stored_numbers.h"
 #include "model/stored/stored_slice.h"
+#include "model/stored/stored_weights.h"
 
 namespace seekrl::model {
 
 namespace {
 
-using FilesByPath = std::map<std::string, MappedFile>;
-
 // What Hugging Face ignores as well: buffers of old releases, and the head's copy in a tied model.
 bool is_ignored(const std::string& name, const DecoderConfig& config) {
   if (name == "lm_head.weight") return config.tie_embeddings;
   return name.find(".rotary_emb.inv_freq") != std::string::npos;
-}
-
-using IsIgnored = std::function<bool(const std::string&)>;
-
-void check_names(const std::vector<Parameter>& tensors, const TensorsByName& by_name, const IsIgnored& is_ignored) {
-  std::unordered_set<std::string> known;
-  for (const Parameter& tensor : tensors) known.insert(tensor.name);
-  for (const auto& [name, stored] : by_name) {
-    require(known.count(name) > 0 || is_ignored(name), ErrorCode::kFormat, stored->path,
-            ": holds a tensor that the model has not: ", name);
-  }
-}
-
-// transformers unties such a model; loaded as the config says it would be another one.
-void check_tied_head(const Decoder& decoder, const std::vector<StoredTensor>& stored) {
-  const TensorsByName tensors = by_name(stored);
-  const auto found = tensors.find("lm_head.weight");
-  if (found == tensors.end() || !decoder.config().tie_embeddings) return;
-  const Parameter& embedding = decoder.parameters().front();
-  const StoredTensor& head = find_tensor(tensors, "lm_head.weight", embedding.value.sizes());
-  at::Tensor value = at::empty_like(embedding.value, at::device(at::kCPU));
-  const MappedFile file(head.path);
-  check_place(head, file, value);
-  copy_numbers(head, file, value);
-  require(value.equal(embedding.value.to(at::kCPU)), ErrorCode::kFormat, head.path,
-          ": lm_head.weight differs from model.embed_tokens.weight, but config.json ties them; set "
-          "tie_word_embeddings to false");
 }
 
 void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
@@ -68,28 +38,26 @@ void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
                 [&](float* rows, int64_t first, int64_t count) { stored_rows.read(first, count, rows); });
 }
 
+// Where a tied model's head stands too: transformers unties one whose head differs, and loaded as the config says it
+// would be another model.
+CopiesByName copies_of(const Decoder& decoder) {
+  if (!decoder.config().tie_embeddings) return {};
+  return {{decoder.parameters().front().name, "lm_head.weight"}};
+}
+
 // Tensors that are fresh are nobody's yet: they are left half filled when one is refused, others as they were.
 void fill(const std::vector<Parameter>& tensors, const std::vector<StoredTensor>& stored, const IsIgnored& is_ignored,
-          bool is_fresh, const TensorParallel& parallel) {
+          bool is_fresh, const TensorParallel& parallel, const CopiesByName& copies = {}) {
   at::NoGradGuard no_grad;
-  TensorsByName found;
-  FilesByPath files;
+  std::optional<StoredWeights> found;
   const auto check = [&] {
-    found = by_name(stored);
-    check_names(tensors, found, is_ignored);
-    for (const Parameter& parameter : tensors) {
-      const StoredTensor& tensor = find_tensor(found, parameter.name, parameter.value.sizes());
-      const MappedFile& file = files.try_emplace(tensor.path, tensor.path).first->second;
-      check_place(tensor, file, parameter.value);
-      if (!is_fresh) check_numbers(tensor, file, parameter.value);
-    }
+    found.emplace(tensors, stored, is_ignored, copies);
+    if (is_fresh) return;
+    for (const auto& [name, value] : tensors) found->check(name, value);
   };
   // Ranks load in their own time.
   is_fresh ? check() : all_check(parallel, check);
-  for (const Parameter& parameter : tensors) {
-    const StoredTensor& tensor = *found.at(parameter.name);
-    copy_numbers(tensor, files.at(tensor.path), parameter.value);
-  }
+  for (const auto& [name, value] : tensors) found->read(name, value);
 }
 
 void write_tensor(NewFile& file, const Parameter& tensor, const std::string& path, const std::string& dtype) {
@@ -133,7 +101,7 @@ std::vector<StoredTensor> own_slices(const Decoder& decoder, std::vector<StoredT
 }
 
 void read_into(Decoder& decoder, const std::vector<StoredTensor>& whole, bool is_fresh) {
-  decoder.check_whole();
+  decoder.need_whole();
   const std::vector<StoredTensor> stored = own_slices(decoder, whole);
   const TensorsByName found = by_name(stored);
   std::vector<Parameter> tensors = decoder.parameters();
@@ -155,9 +123,8 @@ void read_into(Decoder& decoder, const std::vector<StoredTensor>& whole, bool is
     return is_ignored(name, decoder.config()) || is_quantised(name);
   };
   if (!is_fresh) all_check(decoder.parallel(), [&] { check_quantised(plain); });
-  fill(tensors, stored, is_left_out, is_fresh, decoder.parallel());
+  fill(tensors, stored, is_left_out, is_fresh, decoder.parallel(), copies_of(decoder));
   for (auto& [weight, from] : plain) quantise_stored(weight, *from);
-  check_tied_head(decoder, stored);
   decoder.weights_changed();
 }
 
@@ -183,14 +150,26 @@ const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string&
 
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
                               const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of,
-                              std::shared_ptr<comm::ProcessGroup> group) {
+                              std::shared_ptr<comm::ProcessGroup> group, bool is_unread) {
   const TensorsByName found = by_name(stored);
   const auto expect = [&](const std::string& name, at::IntArrayRef shape) {
     if (found.count(name + ".codes") == 0) find_tensor(found, name, shape);
   };
-  auto decoder = std::make_shared<Decoder>(config, dtype, device, std::move(quant_of), expect, std::move(group));
-  read_into(*decoder, stored, true);
+  auto decoder =
+      std::make_shared<Decoder>(config, dtype, device, std::move(quant_of), expect, std::move(group), is_unread);
+  if (!is_unread) {
+    read_into(*decoder, stored, true);
+    return decoder;
+  }
+  TORCH_INTERNAL_ASSERT(decoder->quantised().empty() && !decoder->parallel().is_split());
+  decoder->weights_changed();
+  decoder->set_stored(std::make_shared<StoredWeights>(found_weights(*decoder, stored)));
   return decoder;
+}
+
+StoredWeights found_weights(const Decoder& decoder, const std::vector<StoredTensor>& stored) {
+  const auto is_left_out = [&](const std::string& name) { return is_ignored(name, decoder.config()); };
+  return {decoder.parameters(), stored, is_left_out, copies_of(decoder)};
 }
 
 std::vector<Parameter> stored_parts(const QuantParameter& parameter) {
@@ -220,7 +199,7 @@ at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
                    const std::vector<std::string>& names, const std::string& dtype) {
-  decoder.check_whole();
+  decoder.need_whole();
   require(!decoder.parallel().is_split() || decoder.quantised().empty(), ErrorCode::kArgument,
           "save: expected plain weights under tensor parallelism, got quantised ones; save the model of one process");
   std::unordered_map<std::string, at::Tensor> parts;
@@ -258,22 +237,24 @@ namespace {
 
 std::shared_ptr<Decoder> own_copy(const Decoder& decoder) {
   at::NoGradGuard no_grad;
+  const bool is_unread = decoder.stored() != nullptr;
   auto copy = std::make_shared<Decoder>(decoder.config(), decoder.dtype(), decoder.device(), decoder.quant_of(),
-                                        Decoder::Expect(), decoder.parallel().group());
+                                        Decoder::Expect(), decoder.parallel().group(), is_unread);
   copy->parallel().follow_with(decoder.parallel());
   copy->share_quantised(decoder);
-  for (size_t i = 0; i < decoder.parameters().size(); ++i) {
+  for (size_t i = 0; !is_unread && i < decoder.parameters().size(); ++i) {
     at::Tensor value = copy->parameters()[i].value;
     value.copy_(decoder.parameters()[i].value);
   }
   copy->weights_changed();
+  copy->set_stored(decoder.stored());
   return copy;
 }
 
 }  // namespace
 
 std::shared_ptr<Decoder> clone(const Decoder& decoder) {
-  decoder.check_whole();
+  if (decoder.stored() == nullptr) decoder.need_whole();
   std::shared_ptr<Decoder> copy = own_copy(decoder);
   decoder.parallel().together([&] { return CommandWriter(Task::kCopy).number(copy->parallel().number()).take(); },
                               [] {});

@@ -10,6 +10,7 @@
 
 #include "model/decoder.h"
 #include "model/stored/stored_tensor.h"
+#include "model/stored/stored_weights.h"
 
 namespace seekrl::model {
 
@@ -23,10 +24,14 @@ const StoredTensor& find_tensor(const TensorsByName& tensors, const std::string&
 
 // A decoder with the stored weights; all are looked for before any memory is taken. Throws as read_weights. Those that
 // are quantised may be stored as such, or are quantised a few rows at a time. With a group of several ranks each reads
-// its slices alone.
+// its slices alone. One that is unread takes its numbers from the files when they are needed; none of it is quantised
+// or split.
 std::shared_ptr<Decoder> load(const DecoderConfig& config, at::ScalarType dtype, at::Device device,
                               const std::vector<StoredTensor>& stored, Decoder::QuantOf quant_of = {},
-                              std::shared_ptr<comm::ProcessGroup> group = nullptr);
+                              std::shared_ptr<comm::ProcessGroup> group = nullptr, bool is_unread = false);
+
+// Where the parameters stand of a decoder that is neither quantised nor split. Throws ERR_FORMAT as read_weights.
+StoredWeights found_weights(const Decoder& decoder, const std::vector<StoredTensor>& stored);
 
 // The tensors that hold a quantised weight: <name>.codes and what scales them (ops/quant/quant_weight.h).
 std::vector<Parameter> stored_parts(const QuantParameter& parameter);
@@ -57,7 +62,7 @@ using WholeOf = std::function<at::Tensor(size_t)>;
 void write_tensors(const std::vector<Parameter>& tensors, const std::string& path, const std::string& header,
                    const std::string& dtype, const WholeOf& whole_of = {});
 
-// A decoder of its own with the same weights; of a split one on all ranks.
+// A decoder of its own with the same weights, as unread as those; of a split one on all ranks.
 std::shared_ptr<Decoder> clone(const Decoder& decoder);
 
 }  // namespace seekrl::model

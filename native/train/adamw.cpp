@@ -66,9 +66,21 @@ void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& 
   }
 }
 
+bool parts_weights(const AdamWOptions& options) { return num_owners(options) > 1 && options.zero == 3; }
+
 }  // namespace
 
-AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices)
+std::shared_ptr<const model::StoredWeights> unread_of(const model::Policy& policy,
+                                                      const std::vector<model::Parameter>& trained,
+                                                      const AdamWOptions& options) {
+  if (policy.adapter != nullptr) return nullptr;
+  const auto unread = parts_weights(options) ? policy.decoder->take_unread(trained) : nullptr;
+  if (unread == nullptr) policy.decoder->need_whole();
+  return unread;
+}
+
+AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices,
+             const std::shared_ptr<const model::StoredWeights>& unread)
     : parameters_(std::move(parameters)),
       options_(std::move(options)),
       parallel_(slices.parallel),
@@ -81,11 +93,12 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Sli
   enter(Work::kTrain);  // what an idle engine holds may be where its state will be
   const std::shared_ptr<comm::ProcessGroup>& group = options_.process_group;
   const bool is_shared = layout_.num_ranks() > 1, is_tree = options_.gradient_shards > 0;
-  if (is_shared && options_.zero == 3) {
+  if (parts_weights(options_)) {
     weights_ = std::make_unique<SharedWeights>(parameters_, layout_, group);
   } else {
     weights_ = std::make_unique<WholeWeights>(parameters_, layout_, group);
   }
+  if (unread != nullptr) read_pieces(*unread);
   for (const Piece& piece : pieces_) trained_.push_back(make_trained(piece));
   if (is_tree || (is_shared && options_.zero >= 2)) {
     gradients_ =

@@ -11,6 +11,7 @@
 
 #include "comm/process_group.h"
 #include "model/policy.h"
+#include "model/stored/stored_weights.h"
 #include "model/weights.h"
 #include "ops/adamw.h"
 #include "train/zero/gradients.h"
@@ -50,13 +51,20 @@ inline Slices slices_of(const model::Policy& policy) {
   return {policy.parallel(), [policy](const std::string& name) { return policy.slice_of(name); }};
 }
 
+// What a learner that shares out weights is to read its pieces of these parameters from; null where they are there, as
+// they are for any other learner.
+std::shared_ptr<const model::StoredWeights> unread_of(const model::Policy& policy,
+                                                      const std::vector<model::Parameter>& trained,
+                                                      const AdamWOptions& options);
+
 // Decoupled weight decay and bias correction as in Loshchilov and Hutter, arXiv 1711.05101. Gradients are summed in
 // f32 whatever the parameters' dtype: sums in bf16 would depend on how a batch was cut (law 3).
 class AdamW {
  public:
   // The parameters require gradients from here until the end of this object; ERR_STATE when another trains them,
-  // ERR_ARGUMENT without a master for weights that are f32 themselves.
-  AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices = {});
+  // ERR_ARGUMENT without a master for weights that are f32 themselves. Of what is unread this rank's pieces are read.
+  AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Slices slices = {},
+        const std::shared_ptr<const model::StoredWeights>& unread = nullptr);
   AdamW(const AdamW&) = delete;
   AdamW& operator=(const AdamW&) = delete;
 
@@ -95,11 +103,16 @@ class AdamW {
   // those of squares and scales below zero, and others too large. What is refused changes nothing.
   void read_state(const std::vector<model::Parameter>& others, const std::vector<model::StoredTensor>& stored,
                   int64_t num_steps);
+  // Replaces the weights of the decoder whose parameters these are: all of them where they are whole, else this rank's
+  // pieces. Throws as model::read_weights.
+  void read_weights(model::Decoder& decoder, const std::vector<model::StoredTensor>& stored);
   // Whether this rank writes what every rank has.
   bool is_writer() const { return layout_.num_ranks() == 1 || rank() == 0; }
   int64_t num_steps() const { return num_steps_; }
 
  private:
+  void read_pieces(const model::StoredWeights& stored);
+  std::vector<model::Parameter> own_of(const std::vector<model::Parameter>& others) const;
   std::vector<std::string> known_names(const std::vector<model::Parameter>& others) const;
   void guarded(const std::function<void()>& work);
   ops::TrainedParameter make_trained(const Piece& piece) const;

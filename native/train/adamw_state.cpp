@@ -1,6 +1,8 @@
 // AdamW's state on disk: named by parameters, and read from however many files.
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "base/error.h"
@@ -103,10 +105,51 @@ std::vector<std::string> AdamW::known_names(const Tensors& others) const {
   return known;
 }
 
+// What this rank has of other tensors that are trained too.
+Tensors AdamW::own_of(const Tensors& others) const {
+  if (!weights_->are_parted()) return others;
+  Tensors own;
+  for (const Piece& piece : pieces_) {
+    const std::string& name = parameters_[piece.parameter].name;
+    const auto is_same = [&](const model::Parameter& each) { return each.name == name; };
+    if (std::none_of(others.begin(), others.end(), is_same)) continue;
+    own.push_back({name + range_suffix(piece.first, piece.first + piece.count), weights_->own(piece)});
+  }
+  return own;
+}
+
+void AdamW::read_pieces(const model::StoredWeights& stored) {
+  for (const Piece& piece : pieces_) {
+    const std::string& name = parameters_[piece.parameter].name;
+    if (stored.has(name)) stored.read(name, weights_->own(piece), piece.first);
+  }
+}
+
+void AdamW::read_weights(model::Decoder& decoder, const std::vector<model::StoredTensor>& stored) {
+  if (!weights_->are_parted()) return model::read_weights(decoder, stored);
+  const at::NoGradGuard no_grad;
+  const model::StoredWeights found = model::found_weights(decoder, stored);
+  const auto each = [&](const auto& visit) {
+    for (const Piece& piece : pieces_) {
+      const std::string& name = parameters_[piece.parameter].name;
+      if (found.has(name)) visit(name, weights_->own(piece), piece.first);
+    }
+    // What is not trained is on every rank.
+    for (const auto& [name, value] : decoder.parameters()) {
+      if (!value.requires_grad()) visit(name, value, 0);
+    }
+  };
+  weights_->begin_update();
+  each([&](const std::string& name, const at::Tensor& value, int64_t first) { found.check(name, value, first); });
+  each([&](const std::string& name, const at::Tensor& value, int64_t first) { found.read(name, value, first); });
+  decoder.weights_changed();
+}
+
 void AdamW::read_state(const std::vector<model::Parameter>& others, const std::vector<model::StoredTensor>& stored,
                        int64_t num_steps) {
   Tensors wanted = state();
-  wanted.insert(wanted.end(), others.begin(), others.end());
+  const Tensors own_others = own_of(others);
+  wanted.insert(wanted.end(), own_others.begin(), own_others.end());
   StoredParts parts;
   model::all_check(parallel_, [&] {
     parts = find_parts(wanted, own_slices(stored), known_names(others));

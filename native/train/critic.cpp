@@ -38,7 +38,8 @@ Critic::Critic(model::Policy trunk, AdamWOptions options, int64_t number)
     : trunk_(std::move(trunk)),
       number_(number),
       head_(zero_head(decoder())),
-      optimizer_(trained(trunk_, head_), options, slices_of(trunk_)) {}
+      optimizer_(trained(trunk_, head_), options, slices_of(trunk_),
+                 unread_of(trunk_, trained(trunk_, head_), options)) {}
 
 at::Tensor Critic::predict(const at::Tensor& states_RD) const {
   return ops::linear(states_RD, head_[0].value, head_[1].value).squeeze(1).to(at::kFloat);

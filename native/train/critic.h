@@ -34,6 +34,11 @@ class Critic {
     optimizer_.read_state(head_, stored, num_steps);
   }
 
+  // As Trainer::read_weights.
+  void read_weights(const std::vector<model::StoredTensor>& stored) {
+    optimizer_.read_weights(*trunk_.decoder, stored);
+  }
+
   AdamW& optimizer() { return optimizer_; }
   const AdamW& optimizer() const { return optimizer_; }
   const model::Decoder& decoder() const { return *trunk_.decoder; }

@@ -20,7 +20,10 @@ TokenScores score_tokens(const model::Policy& policy, const Batch& batch, double
 }
 
 Trainer::Trainer(model::Policy policy, AdamWOptions options, int64_t number)
-    : policy_(std::move(policy)), number_(number), optimizer_(policy_.parameters(), options, slices_of(policy_)) {}
+    : policy_(std::move(policy)),
+      number_(number),
+      optimizer_(policy_.parameters(), options, slices_of(policy_), unread_of(policy_, policy_.parameters(), options)) {
+}
 
 void Trainer::accumulate(const Batch& batch, const LossOptions& options, LossSums& sums, int64_t num_recomputed) {
   check_frozen(policy_);

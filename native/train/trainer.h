@@ -42,6 +42,11 @@ class Trainer {
     optimizer_.read_state({}, stored, num_steps);
   }
 
+  // Of a policy without an adapter.
+  void read_weights(const std::vector<model::StoredTensor>& stored) {
+    optimizer_.read_weights(*policy_.decoder, stored);
+  }
+
   AdamW& optimizer() { return optimizer_; }
   const AdamW& optimizer() const { return optimizer_; }
   const model::Decoder& decoder() const { return *policy_.decoder; }

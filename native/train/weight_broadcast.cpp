@@ -85,6 +85,7 @@ int64_t agreed_version(const model::Policy& policy, comm::ProcessGroup& group, i
 
 void broadcast_weights(const model::Policy& policy, comm::ProcessGroup& group, int root) {
   at::NoGradGuard no_grad;
+  if (policy.adapter == nullptr) policy.decoder->need_whole();
   const bool is_root = group.rank() == root;
   const int64_t version = agreed_version(policy, group, root);
   std::vector<Transfer> before;

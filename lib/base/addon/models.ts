@@ -18,7 +18,8 @@ export interface NativeStoredTensor {
 export interface NativeModel {
   load(
     config: object,
-    options: { dtype: string; device: string; weights: string },
+    /** `deferred`: numbers are read when they are needed. */
+    options: { dtype: string; device: string; weights: string; deferred: boolean },
     tensors: readonly NativeStoredTensor[],
     group: NativeProcessGroup | undefined,
   ): Promise<void>;

@@ -114,6 +114,8 @@ export interface NativeLearner<Stats = unknown> {
   stateTensors(): { name: string; shape: number[]; dtype?: "U8" | "I16" }[];
   writeState(path: string, header: Uint8Array): Promise<void>;
   readState(tensors: readonly NativeStoredTensor[], numSteps: number): Promise<void>;
+  /** Replaces a model's weights in place, of which a rank that has but a share reads that alone. */
+  readWeights(tensors: readonly NativeStoredTensor[]): Promise<void>;
   close(): void;
 }
 

@@ -8,7 +8,7 @@ import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
-import { sumOverParts } from "./shares.ts";
+import { opened, sumOverParts } from "./shares.ts";
 
 export type { ValueStats } from "../../base/addon/training.ts";
 
@@ -44,7 +44,12 @@ export class Critic extends Learner {
     policyParts(policy, "Critic.open").adapter?.checkTrainable();
     const trunk = await policy.clone();
     const handle = new (native().CriticHandle)();
-    await handle.open(...policyParts(trunk, "critic").handles, settings, options.processGroup?.handle);
+    const opening = handle.open(
+      ...policyParts(trunk, "critic").handles,
+      settings,
+      options.processGroup?.handle,
+    );
+    await opened(opening, options);
     return new Critic(handle, trunk, options);
   }
 

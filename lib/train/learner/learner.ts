@@ -4,7 +4,10 @@ import type { NativeAdamW, NativeBatch, NativeLearner } from "../../base/addon/t
 import { checkOptions, countKind, numberIn, type OptionKinds, wholeKind } from "../../base/check-options.ts";
 import { codeOf, SeekError } from "../../base/errors.ts";
 import { type ProcessGroup, processGroupKind } from "../../comm/process-group.ts";
+import { Adapter } from "../../model/adapter.ts";
+import { splitFused } from "../../model/fused.ts";
 import type { Model } from "../../model/model.ts";
+import { findWeights } from "../../model/model-folder.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
 import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
@@ -159,10 +162,12 @@ export abstract class Learner {
   readonly alike: Readonly<Record<string, unknown>>;
   readonly #sizes: ModelSizes;
   readonly #activationBytes: number;
+  readonly #policy: Policy;
 
   /** @internal */
   protected constructor(handle: NativeLearner, policy: Policy, options: LearnerOptions) {
     this.handle = handle;
+    this.#policy = policy;
     const { model } = policyParts(policy, "learner");
     this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
     this.#activationBytes = activationBudget(policy, model, options);
@@ -266,6 +271,18 @@ export abstract class Learner {
     const headers = await Promise.all((await partsOn(path)).map(readSafetensorsHeader));
     await this.handle.readState(headers.flat(), numSteps);
     this.#numSteps = numSteps;
+  }
+
+  /**
+   * Replaces the weights by a folder's: all of them where this rank has them whole, else its share alone.
+   *
+   * @param folder - of a model or adapter of this shape
+   * @throws ERR_IO when a file cannot be read; ERR_FORMAT when it holds others than these weights; ERR_STATE once closed
+   * @internal
+   */
+  async readWeights(folder: string): Promise<void> {
+    if (this.#policy instanceof Adapter) return this.#policy.read(folder);
+    await this.handle.readWeights(splitFused(await findWeights(folder), this.#policy.config));
   }
 
   /** Releases gradients and moments once the work under way is done; idempotent. */

@@ -4,6 +4,7 @@ import type { ProcessGroup } from "../../comm/process-group.ts";
 import { sharesOf } from "../batch/families.ts";
 import { type Cut, cutIntoMicroBatches } from "../batch/micro-batches.ts";
 import type { TrainSequence } from "../batch/packing.ts";
+import type { ZeroLevel } from "../memory/plan.ts";
 
 /** Into how many parts sequences are cut, and who runs them: part p is run by rank p modulo the ranks. */
 export interface Sharing {
@@ -11,6 +12,12 @@ export interface Sharing {
   readonly numParts: number;
   /** Whether every rank takes part in each micro-batch of another. */
   readonly isTogether: boolean;
+}
+
+/** The ranks that open a learner together, and what they share out. */
+interface Opened {
+  readonly processGroup?: ProcessGroup | undefined;
+  readonly zero?: ZeroLevel | undefined;
 }
 
 /** What runs micro-batches. */
@@ -80,6 +87,11 @@ export async function orFail<Result>(
     if (!isShared(error)) processGroup?.fail(error);
     throw error;
   }
+}
+
+/** A learner that opens: where ranks each read their share of the weights, one alone may find a number that is wrong. */
+export function opened(opening: Promise<void>, { zero, processGroup }: Opened): Promise<void> {
+  return orFail(opening, zero === 3 ? processGroup : undefined);
 }
 
 /** The micro-batches of each part that this rank runs. */

@@ -17,7 +17,7 @@ import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
 import { adamW, Learner, type LearnerOptions } from "./learner.ts";
-import { sumOverParts } from "./shares.ts";
+import { opened, sumOverParts } from "./shares.ts";
 
 export type { LossStats } from "../../base/addon/training.ts";
 
@@ -169,7 +169,7 @@ export class Trainer extends Learner {
     const { handles, adapter } = policyParts(policy, "Trainer.open");
     adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
-    await handle.open(...handles, settings, options.processGroup?.handle);
+    await opened(handle.open(...handles, settings, options.processGroup?.handle), options);
     return new Trainer(handle, policy, options);
   }
 

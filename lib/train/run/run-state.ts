@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
-import { readWeights } from "../../model/read-weights.ts";
 import type { Schedule } from "../algorithm/schedule.ts";
 import type { Critic } from "../learner/critic.ts";
 import type { Trainer } from "../learner/trainer.ts";
@@ -72,11 +71,11 @@ export async function restore(
     throw new SeekError("ERR_STATE", `${folder}: ${what}. Give more, or choose another folder`);
   }
   const { trainer, critic } = subject;
-  await readWeights(trainer.policy, folder);
+  await trainer.readWeights(folder);
   await trainer.loadState(join(folder, policyState), saved.policySteps);
   if (critic !== undefined) {
     const trunk = join(folder, criticFolder);
-    await readWeights(critic.trunk, trunk);
+    await critic.readWeights(trunk);
     await critic.loadState(join(trunk, policyState), saved.criticSteps ?? 0);
   }
   return saved;

@@ -20,7 +20,7 @@ namespace seekrl::model {
 
 namespace {
 
-// A piece of a tensor's numbers, flat, and the place of its first one.
+// A piece of the numbers that are asked for, flat, and the place among them of its first one.
 using Visit = std::function<void(const at::Tensor& piece, int64_t first)>;
 
 int64_t first_wrong(const void* numbers, int64_t count, at::ScalarType from, at::ScalarType target) {
@@ -32,16 +32,21 @@ int64_t first_wrong(const void* numbers, int64_t count, at::ScalarType from, at:
        " at place ", place);
 }
 
-void each_rows(const StoredTensor& stored, const MappedFile& file, at::ScalarType target, const Visit& visit) {
+// Numbers [from, from + size) of the tensor, of those rows that have some of them.
+void each_rows(const StoredTensor& stored, const MappedFile& file, at::ScalarType target, int64_t from, int64_t size,
+               const Visit& visit) {
   constexpr int64_t kAtOnce = 64;
   const StoredRows rows(stored, file);
-  for (int64_t first = 0; first < rows.count(); first += kAtOnce) {
-    const int64_t count = std::min(kAtOnce, rows.count() - first);
-    const at::Tensor wide = at::empty({count * rows.columns()}, at::kFloat);
-    rows.read(first, count, wide.mutable_data_ptr<float>());
-    const int64_t wrong = first_wrong(wide.const_data_ptr(), wide.numel(), at::kFloat, target);
-    if (wrong >= 0) refuse(stored, wide[wrong].item<double>(), first * rows.columns() + wrong, target);
-    visit(wide, first * rows.columns());
+  const int64_t columns = rows.columns(), end = from + size;
+  for (int64_t row = from / columns; row * columns < end; row += kAtOnce) {
+    const int64_t count = std::min(kAtOnce, (end - 1) / columns + 1 - row), place = row * columns;
+    const at::Tensor wide = at::empty({count * columns}, at::kFloat);
+    rows.read(row, count, wide.mutable_data_ptr<float>());
+    const int64_t first = std::max(from, place), last = std::min(end, place + wide.numel());
+    const at::Tensor piece = wide.narrow(0, first - place, last - first);
+    const int64_t wrong = first_wrong(piece.const_data_ptr(), piece.numel(), at::kFloat, target);
+    if (wrong >= 0) refuse(stored, piece[wrong].item<double>(), first + wrong, target);
+    visit(piece, first - from);
   }
 }
 
@@ -67,20 +72,21 @@ void read_piece(const at::Tensor& piece, const StoredTensor& stored, const Mappe
   }
 }
 
-// Pieces are made in their places of `into` where that is defined: flat, on the CPU, of the stored dtype.
-void each_piece(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, const at::Tensor& into,
-                const Visit& visit) {
+// As many numbers as the value has, from `from` on. Pieces are made in their places of `into` where that is defined:
+// flat, on the CPU, of the stored dtype.
+void each_piece(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from,
+                const at::Tensor& into, const Visit& visit) {
   const at::ScalarType target = value.scalar_type();
-  if (needs_rows(stored)) return each_rows(stored, file, target, visit);
-  constexpr int64_t kPiece = int64_t{1} << 20;
   const int64_t size = value.numel();
+  if (needs_rows(stored)) return each_rows(stored, file, target, from, size, visit);
+  constexpr int64_t kPiece = int64_t{1} << 20;
   const at::ScalarType dtype = scalar_type(stored.dtype, stored.name);
   const at::Tensor source = into.defined() ? into : at::empty({std::min(kPiece, size)}, dtype);
   for (int64_t first = 0; first < size; first += kPiece) {
     const at::Tensor piece = source.narrow(0, into.defined() ? first : 0, std::min(kPiece, size - first));
-    read_piece(piece, stored, file, first, target);
+    read_piece(piece, stored, file, from + first, target);
     visit(piece, first);
-    file.release(stored.offset + static_cast<size_t>(first) * at::elementSize(dtype), piece.nbytes());
+    file.release(stored.offset + static_cast<size_t>(from + first) * at::elementSize(dtype), piece.nbytes());
   }
 }
 
@@ -111,13 +117,13 @@ void check_place(const StoredTensor& stored, const MappedFile& file, const at::T
           ": ", stored.name, " ends beyond the file's ", file.size(), " bytes");
 }
 
-void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
-  each_piece(stored, file, value, {}, [](const at::Tensor&, int64_t) {});
+void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from) {
+  each_piece(stored, file, value, from, {}, [](const at::Tensor&, int64_t) {});
 }
 
 void check_between(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, float least,
                    float most) {
-  each_piece(stored, file, value, {}, [&](const at::Tensor& piece, int64_t first) {
+  each_piece(stored, file, value, 0, {}, [&](const at::Tensor& piece, int64_t first) {
     const at::Tensor wide = piece.to(at::kFloat);
     const auto* const begin = wide.const_data_ptr<float>();
     const auto* const end = begin + wide.numel();
@@ -128,13 +134,23 @@ void check_between(const StoredTensor& stored, const MappedFile& file, const at:
   });
 }
 
-void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value) {
+void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from) {
   const at::Tensor flat = value.view({-1});
   const bool is_same =
       value.is_cpu() && !needs_rows(stored) && scalar_type(stored.dtype, stored.name) == value.scalar_type();
-  each_piece(stored, file, value, is_same ? flat : at::Tensor(), [&](const at::Tensor& piece, int64_t first) {
+  each_piece(stored, file, value, from, is_same ? flat : at::Tensor(), [&](const at::Tensor& piece, int64_t first) {
     if (!is_same) flat.narrow(0, first, piece.numel()).copy_(piece);
   });
+}
+
+bool equals_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from) {
+  const at::Tensor flat = value.view({-1});
+  bool is_equal = true;
+  each_piece(stored, file, value, from, {}, [&](const at::Tensor& piece, int64_t first) {
+    const at::Tensor own = flat.narrow(0, first, piece.numel()).to(at::kCPU);
+    is_equal = is_equal && own.equal(piece.to(own.scalar_type()));
+  });
+  return is_equal;
 }
 
 }  // namespace seekrl::model

@@ -14,14 +14,20 @@ at::ScalarType scalar_type(const std::string& dtype, const std::string& name);
 // ERR_FORMAT unless the file has them all, of a type that may be copied to `value`, whose shape the tensor has.
 void check_place(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value);
 
-// ERR_RANGE, which names the first, when one is not finite or would not be in the value's dtype.
-void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value);
+// Those below are of as many numbers as the value has, from place `from` of the tensor on.
 
-// ERR_RANGE, which names the first, when one is not from `least` to `most`. For numbers that are there (check_place).
+// ERR_RANGE, which names the first, when one is not finite or would not be in the value's dtype.
+void check_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from = 0);
+
+// ERR_RANGE, which names the first, when one of all is not from `least` to `most`. For numbers that are there
+// (check_place).
 void check_between(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, float least,
                    float most);
 
 // Converts them to the value's dtype. Throws as check_numbers, and then has overwritten what stands before.
-void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value);
+void copy_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from = 0);
+
+// Whether they are the value's, once converted to its dtype. Throws as check_numbers.
+bool equals_numbers(const StoredTensor& stored, const MappedFile& file, const at::Tensor& value, int64_t from = 0);
 
 }  // namespace seekrl::model

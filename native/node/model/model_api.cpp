@@ -186,15 +186,16 @@ Napi::Value ModelHandle::fill(Napi::Env env, Make make) {
               });
 }
 
-// load(config, {dtype, device, weights}, tensors, process group or undefined)
+// load(config, {dtype, device, weights, deferred}, tensors, process group or undefined)
 Napi::Value ModelHandle::load(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object options = to_object(info[1], "options");
     return fill(info.Env(),
                 [config = to_decoder_config(to_object(info[0], "config")), dtype = to_dtype(text_of(options, "dtype")),
                  device = to_device(text_of(options, "device")), quant = model::quant_all(to_quant_kind(options)),
-                 stored = to_stored_tensors(info[2]), group = process_group_of(info[3])] {
-                  return model::load(config, dtype, device, stored, quant, group);
+                 stored = to_stored_tensors(info[2]), group = process_group_of(info[3]),
+                 is_unread = bool_of(options, "deferred")] {
+                  return model::load(config, dtype, device, stored, quant, group, is_unread);
                 });
   });
 }

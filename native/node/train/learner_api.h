@@ -71,6 +71,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     add("stateTensors", &LearnerHandle::state_tensors);
     add("writeState", &LearnerHandle::write_state);
     add("readState", &LearnerHandle::read_state);
+    add("readWeights", &LearnerHandle::read_weights);
     add("close", &LearnerHandle::close);
     return methods;
   }
@@ -190,6 +191,14 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
           [learner = learner(), stored = to_stored_tensors(info[0]), num_steps = to_integer(info[1], "numSteps")] {
             train::OnAllRanks(*learner).read_state(stored, num_steps);
           });
+    });
+  }
+
+  // readWeights(tensors)
+  Napi::Value read_weights(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(),
+                  [learner = learner(), stored = to_stored_tensors(info[0])] { learner->read_weights(stored); });
     });
   }
 

@@ -3,39 +3,27 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
-#include <c10/core/Storage.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "model/stored/parameter_memory.h"
 #include "train/zero/returned_memory.h"
 #include "train/zero/weights.h"
 
 namespace seekrl::train {
 
-namespace {
-
-// Behind autograd's back: for its version counters nothing has changed.
-void set_memory(const at::Tensor& value, const at::Tensor& flat) {
-  c10::StorageImpl* const storage = value.storage().unsafeGetStorageImpl();
-  auto* const owner = new at::Tensor(flat);
-  const auto free = [](void* held) { delete static_cast<at::Tensor*>(held); };
-  storage->set_data_ptr_noswap(at::DataPtr(flat.mutable_data_ptr(), owner, free, flat.device()));
-  storage->set_nbytes(flat.nbytes());
-}
-
-void free_memory(const at::Tensor& value) {
-  c10::StorageImpl* const storage = value.storage().unsafeGetStorageImpl();
-  storage->set_data_ptr_noswap(at::DataPtr(nullptr, value.device()));
-  storage->set_nbytes(size_t{0});
-}
-
-}  // namespace
+using model::free_memory;
+using model::has_memory;
+using model::set_memory;
 
 SharedWeights::SharedWeights(const std::vector<model::Parameter>& parameters, const Layout& layout,
                              std::shared_ptr<comm::ProcessGroup> group)
     : parameters_(parameters), layout_(layout), group_(std::move(group)), shares_(layout.units().size()) {
   const auto options = parameters.front().value.options().requires_grad(false);
   for (const Unit& unit : layout_.units()) share_of(unit).own = at::zeros({unit.part}, options);
+  const auto is_there = [](const model::Parameter& parameter) { return has_memory(parameter.value); };
+  if (!std::all_of(parameters_.begin(), parameters_.end(), is_there)) scatter();
 }
 
 at::Tensor SharedWeights::own(const Piece& piece) const {
@@ -52,6 +40,7 @@ at::Tensor SharedWeights::own(const Piece& piece) const {
 void SharedWeights::keep_own(const Unit& unit, Share& share) {
   const int rank = group_->rank();
   for (const Piece& piece : layout_.pieces(unit, rank)) {
+    if (!has_memory(parameters_[piece.parameter].value)) continue;
     const at::Tensor flat = parameters_[piece.parameter].value.detach().view({-1});
     share.own.narrow(0, piece.place - unit.begin - rank * unit.part, piece.count)
         .copy_(flat.narrow(0, piece.first, piece.count));

@@ -29,6 +29,8 @@ class Weights {
   virtual void release(const Unit&) {}
   // All of them from here on, until a pass or an update begins.
   virtual void gather() {}
+  // Whether this rank has but its pieces, and what somebody needs now.
+  virtual bool are_parted() const { return false; }
   virtual void begin_pass() {}
 };
 
@@ -52,7 +54,8 @@ class WholeWeights : public Weights {
   std::shared_ptr<comm::ProcessGroup> group_;
 };
 
-// Every rank has its pieces, and of others what somebody needs now. The parameters are without memory in between.
+// Every rank has its pieces, and of others what somebody needs now. The parameters are without memory in between. Where
+// one has none from the beginning, pieces of such parameters are for the caller to fill.
 class SharedWeights : public Weights {
  public:
   SharedWeights(const std::vector<model::Parameter>& parameters, const Layout& layout,
@@ -66,6 +69,7 @@ class SharedWeights : public Weights {
   void need(const Unit& unit) override;
   void release(const Unit& unit) override;
   void gather() override;
+  bool are_parted() const override { return !are_all_whole_; }
   void begin_pass() override { scatter(); }
 
  private:

@@ -23,6 +23,7 @@ const {
   fault,
   sharesModel,
   dtype,
+  loaded,
   ...learner
 } = JSON.parse(given) as Pick<LearnerOptions, "zero" | "gradientShards" | "reduceDtype"> & {
   readonly steps?: number;
@@ -33,6 +34,8 @@ const {
   readonly fault?: PlantedFault;
   readonly sharesModel?: boolean;
   readonly dtype?: Model["dtype"];
+  /** A folder whose numbers are read when they are needed. */
+  readonly loaded?: string;
 };
 if (fault !== undefined) plantFault(fault, Number(RANK));
 const tell = (line: object): boolean => process.stdout.write(`${JSON.stringify(line)}\n`);
@@ -72,7 +75,17 @@ async function train(processGroup: ProcessGroup): Promise<void> {
         ? {}
         : { evaluate: async (model: Model) => ({ weights: await digest(model) }) };
     const ranks = { staleness, processGroup, sharesModel, rolloutRanks: rolloutRanks || undefined };
-    const run = { algorithm, steps, dtype, ...ranks, ...evaluate, learner, onStep, onEnd: tellWeights };
+    const run = {
+      algorithm,
+      steps,
+      dtype,
+      loaded,
+      ...ranks,
+      ...evaluate,
+      learner,
+      onStep,
+      onEnd: tellWeights,
+    };
     await runBandit(folder === undefined ? run : { ...run, folder });
     return;
   }
@@ -82,7 +95,7 @@ async function train(processGroup: ProcessGroup): Promise<void> {
     random: "stochastic rounding",
   };
   const form = forms[what] ?? "weights";
-  await runSft(folder, onStep, { form, dtype, steps: numSteps ?? 6, ...rest });
+  await runSft(folder, onStep, { form, dtype, loaded, steps: numSteps ?? 6, ...rest });
 }
 
 const processGroup = await ProcessGroup.open({

@@ -1,8 +1,9 @@
 /** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
 import { pathToFileURL } from "node:url";
+import { native } from "../../../lib/base/addon/native.ts";
 import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
-import type { Model } from "../../../lib/model/model.ts";
+import { Model } from "../../../lib/model/model.ts";
 import type { Sampling } from "../../../lib/rollout/seams.ts";
 import type { Segment, Trajectory } from "../../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
@@ -76,6 +77,8 @@ export function shareOfWanted({ segments }: Trajectory): number {
 /** What a run of the bandit varies. */
 export interface BanditOptions {
   readonly dtype?: Model["dtype"];
+  /** A folder whose numbers are read when they are needed. @default a tiny model */
+  readonly loaded?: string | undefined;
   readonly algorithm: Algorithm;
   readonly steps: number;
   readonly folder?: string;
@@ -103,6 +106,11 @@ export interface BanditOptions {
   readonly onEnd?: (model: Model) => Promise<void>;
 }
 
+async function loadedModel(folder: string, dtype: Model["dtype"] = "float32"): Promise<Model> {
+  await native().setNumThreads(1);
+  return await Model.load(folder, { dtype, isDeferred: true });
+}
+
 /** Trains on the bandit. */
 export async function runBandit({
   algorithm,
@@ -110,6 +118,7 @@ export async function runBandit({
   folder,
   samples = 8,
   dtype,
+  loaded,
   oldLogprobs = "trainer",
   rewardFactor = () => 1,
   collapse,
@@ -128,11 +137,10 @@ export async function runBandit({
   await using roles =
     rolloutRanks === undefined ? undefined : await RankRoles.open(processGroup!, { rolloutRanks });
   // A rank that generates has other weights until it gets those that are trained.
-  await using model = await tinyModel(
-    roles?.isRollout ? 5 : 1,
-    dtype,
-    sharesModel ? processGroup : undefined,
-  );
+  await using model =
+    loaded === undefined
+      ? await tinyModel(roles?.isRollout ? 5 : 1, dtype, sharesModel ? processGroup : undefined)
+      : await loadedModel(loaded, dtype);
   if (sharesModel && processGroup!.rank > 0) return await model.follow();
   await using engine = await Engine.open(model, { numBlocks: 100, blockTokens: 16 });
   const evaluation = evaluate && { every: 1, isFirst: true, evaluate: () => evaluate(model) };

@@ -38,6 +38,8 @@ interface SftRun {
   /** Whether the ranks share the model instead, and this one trains. */
   readonly sharesModel?: boolean | undefined;
   readonly learner?: Omit<LearnerOptions, "processGroup">;
+  /** A folder whose numbers are read when they are needed. @default a model is made */
+  readonly loaded?: string | undefined;
   /** @default the form's */
   readonly dtype?: Model["dtype"] | undefined;
   /** The highest learning rate. @default 3e-3 */
@@ -58,14 +60,17 @@ export async function runSft(
 ): Promise<void> {
   const { processGroup, sharesModel = false, learner, settings, onEnd } = given;
   await native().setNumThreads(1);
+  const { loaded } = given;
   const { isAdapter = false, weights, dtype = given.dtype, ...options }: SftForm = sftForms[form];
-  await using model = await Model.create(tinyShape, {
-    seed: 1,
-    std: 0.2,
+  const inMemory = {
     dtype: dtype ?? "float32",
     weights,
     tensorParallel: sharesModel ? processGroup : undefined,
-  });
+  };
+  await using model =
+    loaded === undefined
+      ? await Model.create(tinyShape, { seed: 1, std: 0.2, ...inMemory })
+      : await Model.load(loaded, { ...inMemory, isDeferred: true });
   if (sharesModel && processGroup!.rank > 0) return await model.follow();
   const policy = isAdapter ? await Adapter.create(model, { rank: 2 }) : model;
   await using trainer = await Trainer.open(policy, {

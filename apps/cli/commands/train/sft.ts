@@ -125,7 +125,9 @@ async function fineTune(
   const sequences = await readSequences(data, parts, otherWeight);
   const planned = await planEpochs(sequences, options);
   const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
-  await using loaded = await loadPolicy({ ...options, lora, tensorParallel });
+  // Each process reads its share when the trainer is opened.
+  const isDeferred = options.zero === 3 && !isAdapter;
+  await using loaded = await loadPolicy({ ...options, lora, tensorParallel, isDeferred });
   checkContexts([...sequences, ...held], loaded.model.config);
   const pace = new Pace();
   const { steps } = planned;
