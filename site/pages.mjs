@@ -80,7 +80,13 @@ export const sections = [
   { title: "Results", pages: results.map((file) => [file]), isClosed: true },
   {
     title: "The project",
-    pages: [["CHANGELOG.md"], ["CONTRIBUTING.md"], ["docs/dependencies.md"], ["docs/internals/parity.md"]],
+    pages: [
+      ["CHANGELOG.md"],
+      ["CONTRIBUTING.md"],
+      ["docs/packaging.md"],
+      ["docs/dependencies.md"],
+      ["docs/internals/parity.md"],
+    ],
     isClosed: true,
   },
 ];

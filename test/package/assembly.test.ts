@@ -1,0 +1,87 @@
+/** What `npm run pack` puts together: manifests, the libraries of libtorch, and what it refuses. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { projectRoot } from "../project.ts";
+import { builtLibtorch } from "./planted.ts";
+
+const scratch = await mkdtemp(join(tmpdir(), "seekrl-assembly-"));
+after(() => rm(scratch, { recursive: true }));
+
+const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", "pack", name)).href);
+
+test("the manifest of seekrl runs nothing at installation and asks for the packages that there are", async () => {
+  const { shippedManifest, optionalVersions } = await load("main-package.mjs");
+  const versions = optionalVersions({
+    "@seekrl/linux-x64": "0.1.0",
+    "@seekrl/libtorch-linux-x64": "2.13.0",
+    seekrl: "0.1.0",
+  });
+  assert.deepEqual(versions, { "@seekrl/linux-x64": "0.1.0", "@seekrl/libtorch-linux-x64": "2.13.0" });
+  const clone = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+  assert.ok(clone.private && clone.scripts.install, "a clone builds, and is not to be published");
+  const shipped = shippedManifest(clone, versions);
+  for (const key of ["scripts", "devDependencies", "private", "gypfile", "files"])
+    assert.ok(!(key in shipped), key);
+  assert.deepEqual(shipped.exports, clone.exports);
+  assert.deepEqual(shipped.optionalDependencies, versions);
+});
+
+test("of libtorch the libraries are packed that those needed need, and no others", {
+  skip: process.platform !== "linux" && "ELF is Linux's",
+}, async () => {
+  const { closureOf } = await load("libtorch-package.mjs");
+  const found: string[] = closureOf(join(builtLibtorch(), "lib"), ["libtorch.so"]);
+  const [core, cpu, whole] = ["libc10.so", "libtorch_cpu.so", "libtorch.so"].map((name) =>
+    found.indexOf(name),
+  );
+  assert.ok(core !== -1 && core !== undefined && cpu !== undefined && whole !== undefined);
+  assert.ok(core < cpu && cpu < whole, `${found}: each after what it needs`);
+  assert.ok(!found.includes("libtorch_python.so"));
+});
+
+async function tarball(folder: string, name: string, version: string): Promise<void> {
+  const staged = join(scratch, "package");
+  await mkdir(staged, { recursive: true });
+  await writeFile(join(staged, "package.json"), JSON.stringify({ name, version }));
+  execFileSync("tar", [
+    "-czf",
+    join(folder, `seekrl-${name.slice(8)}-${version}.tgz`),
+    "-C",
+    scratch,
+    "package",
+  ]);
+}
+
+test("one package in two versions, a platform that is none and a clone that is not built are refused", async () => {
+  const { packedVersions } = await load("tarball.mjs");
+  const { platformOf } = await load("platforms.mjs");
+  const { stagePlatform } = await load("platform-package.mjs");
+  const out = join(scratch, "out");
+  await mkdir(out);
+  await tarball(out, "@seekrl/linux-x64", "0.1.0");
+  assert.deepEqual(await packedVersions(out), { "@seekrl/linux-x64": "0.1.0" });
+  await tarball(out, "@seekrl/linux-x64", "0.2.0");
+  await assert.rejects(
+    packedVersions(out),
+    /@seekrl\/linux-x64 in versions 0\.1\.0 and 0\.2\.0\. Remedy: remove/,
+  );
+  assert.throws(
+    () => platformOf("sunos-sparc"),
+    /no package is made for sunos-sparc: expected one of linux-x64/,
+  );
+  const root = join(scratch, "clone");
+  await mkdir(root);
+  await writeFile(
+    join(root, "package.json"),
+    JSON.stringify({ version: "0.1.0", binary: { napi_versions: [8] } }),
+  );
+  await assert.rejects(
+    stagePlatform(platformOf("linux-x64"), join(scratch, "staged"), root),
+    /seekrl\.node, seekrl_preload\.node: not built\. Remedy: npm run build/,
+  );
+});
