@@ -53,6 +53,7 @@ export {
   checkCorpus,
   type QuestionReport,
 } from "./doctor/check-corpus.ts";
+export { type PushedModel, type PushModelOptions, pushModel } from "./push/push-model.ts";
 export type { HubOptions } from "./remote/files/hub.ts";
 export { type FetchedModel, type FetchModelOptions, fetchModel } from "./remote/hub/fetch-model.ts";
 export type { TitledText } from "./text/observation.ts";

@@ -134,6 +134,8 @@ const folders = {
   "lib/runs/export/html": "a run as one page to send: curves, figures, conversations",
   "lib/runs/trajectories": "an index over any number of them: filters, order, groups, single ones",
   "lib/recipes": "published systems as plain options",
+  "lib/push": "models to the hub: which files, whole, with a card",
+  "lib/push/card": "the model card: recipe, data, settings, scores, use",
   "lib/plan": "how long a training step takes on many devices, and what each holds, computed",
   "apps/lint": "conversations with an agent's real parts, and whether the laws hold in them",
   "apps/lint/checks": "one file for each check",

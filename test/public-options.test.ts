@@ -45,6 +45,7 @@ const calls: Readonly<Record<string, readonly [(options: Untyped) => unknown, Op
   "evaluate(options)": [seekrl.evaluate, { questions: [], agent }],
   "evaluateSets(options)": [(o) => seekrl.evaluateSets([], o), { agent }],
   "fetchModel(options)": [(o) => seekrl.fetchModel("a/b", o)],
+  "pushModel(options)": [(o) => seekrl.pushModel("folder", "a/b", o)],
   "Model.load(options)": [(o) => Model.load("folder", o)],
   "Model.create(options)": [(o) => Model.create({}, o)],
   "Adapter.create(options)": [(o) => seekrl.Adapter.create(Object.create(Model.prototype), o)],

@@ -29,6 +29,7 @@ const layers = [
   ["runs"],
   ["recipes"],
   ["plan"],
+  ["push"],
   ["serve"],
   ["world"],
   ["lint"],

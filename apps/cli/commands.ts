@@ -23,6 +23,7 @@ import { chatCommand } from "./commands/model/chat.ts";
 import { generateCommand } from "./commands/model/generate.ts";
 import { lintCommand } from "./commands/model/lint.ts";
 import { mergeCommand } from "./commands/model/merge.ts";
+import { pushCommand } from "./commands/model/push.ts";
 import { quantizeCommand } from "./commands/model/quantize.ts";
 import { scoreCommand } from "./commands/model/score.ts";
 import { tokenizeCommand } from "./commands/model/tokenize.ts";
@@ -59,6 +60,7 @@ export const commands: readonly Command[] = [
   scoreCommand,
   tokenizeCommand,
   mergeCommand,
+  pushCommand,
   dataPrepareCommand,
   corpusSplitCommand,
   indexBuildCommand,

@@ -68,15 +68,19 @@ const weights = /^[^/]+\.safetensors$/;
 /** Weights a second time, in a form of their maker's. */
 const besides = /^consolidated|^(training_args|optimizer|scheduler)/;
 
+/** Whether a file of this name, in a model's folder or repository, is one that a model is read from. */
+export function isModelFile(name: string): boolean {
+  return (wantedTexts.test(name) || weights.test(name)) && !besides.test(name);
+}
+
 /**
  * The files of a repository that a model is read from: configuration, tokenizer, weights in safetensors.
  *
  * @throws ERR_ARGUMENT where there are no such weights, with the GGUF files there are
  */
 export function filesOfModel({ files }: Repository, id: string): HubFile[] {
-  const chosen = files.filter(({ name }) => !besides.test(name));
-  const tensors = chosen.filter(({ name }) => weights.test(name));
-  if (tensors.length > 0) return [...chosen.filter(({ name }) => wantedTexts.test(name)), ...tensors];
+  const chosen = files.filter(({ name }) => isModelFile(name));
+  if (chosen.some(({ name }) => weights.test(name))) return chosen;
   const gguf = files.map(({ name }) => name).filter((name) => name.endsWith(".gguf"));
   const remedy =
     gguf.length === 0 ? "a model with such weights" : `hf://${id}/FILE with one of ${gguf.join(", ")}`;

@@ -1,0 +1,61 @@
+/** The model that a training began with, or that an adapter belongs to, as others know it. */
+import { existsSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { folderName, pinnedModel } from "../../base/files/hub-cache.ts";
+import { adapterConfigFile, readPeftConfig } from "../../model/peft-config.ts";
+import { hubModel } from "../../remote/hub/hub-model.ts";
+import { readConfig } from "../../runs/run-config.ts";
+import { isLocal, type PushedFolder } from "../pushed-folder.ts";
+
+/** A model by a name that means something elsewhere. */
+export interface BaseModel {
+  /** On the hub `OWNER/NAME`; of a folder its last name. */
+  readonly name: string;
+  readonly isOnHub: boolean;
+  /** Of its repository. */
+  readonly revision?: string | undefined;
+}
+
+/** Trainings that follow one another. */
+const maxTrainings = 8;
+
+/** @returns undefined where neither a run nor an adapter names one */
+export async function baseModelOf({ folder, kind, run }: PushedFolder): Promise<BaseModel | undefined> {
+  if (kind === "adapter") return baseOfAdapter(folder, maxTrainings);
+  const { model } = (await run?.config()) ?? {};
+  return typeof model === "string" ? baseAt(model, maxTrainings) : undefined;
+}
+
+async function baseOfAdapter(folder: string, left: number): Promise<BaseModel | undefined> {
+  const { base, revision } = await readPeftConfig(folder);
+  if (base === undefined) return undefined;
+  const isName = !isLocal(base) && hubModel(base) !== undefined;
+  return isName ? { name: base, isOnHub: true, revision } : baseAt(base, left);
+}
+
+/** What stands at a path; of the outcome of another training what that one began with. */
+async function baseAt(path: string, left: number): Promise<BaseModel> {
+  const own = path.startsWith("hf://") ? hubModel(path) : undefined;
+  if (own !== undefined) return { name: own.id, isOnHub: true, revision: own.revision };
+  const pinned = pinnedModel(path);
+  if (pinned !== undefined) return { name: pinned.id, isOnHub: true, revision: pinned.commit };
+  return (left > 0 ? await baseBefore(path, left - 1) : undefined) ?? nameOf(path);
+}
+
+/** A run's final model is called as the run is. */
+function nameOf(path: string): BaseModel {
+  const isOfRun = basename(path) === "model" && existsSync(join(dirname(path), "config.yaml"));
+  return { name: folderName(isOfRun ? dirname(path) : path), isOnHub: false };
+}
+
+async function baseBefore(path: string, left: number): Promise<BaseModel | undefined> {
+  if (existsSync(join(path, adapterConfigFile)) && !existsSync(join(path, "config.json")))
+    return baseOfAdapter(path, left);
+  const { model } = (basename(path) === "model" ? await readConfig(dirname(path)) : undefined) ?? {};
+  return typeof model === "string" ? baseAt(model, left) : undefined;
+}
+
+/** The commit of a model that is pinned to one. */
+export function pinnedCommit({ revision }: BaseModel): string | undefined {
+  return /^[0-9a-f]{40}$/.test(revision ?? "") ? revision : undefined;
+}
