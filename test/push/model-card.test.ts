@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { parse } from "yaml";
 import { pushModel } from "../../lib/push/push-model.ts";
-import { resultLines, writeAdapter, writeFiles, writeRun } from "./pushed-things.ts";
+import { modelFiles, resultLines, writeAdapter, writeFiles, writeRun } from "./pushed-things.ts";
 
 type Untyped = ReturnType<typeof JSON.parse>;
 
@@ -144,4 +144,13 @@ test("an adapter's card is for peft, on the model that it names, however many tr
   const local = await cardOf(await writeAdapter(join(root, "b"), "/home/me/models/qwen"));
   assert.equal(local.data.base_model, undefined);
   assert.match(local.card, /A LoRA adapter on `qwen`/);
+});
+
+test("a card of weights in our own blocks shows no program of transformers", async () => {
+  const config = '{"quantization_config":{"quant_method":"seekrl","weights":"int8"}}';
+  const folder = await writeFiles(join(root, "m"), { ...modelFiles, "config.json": config });
+  const { card, data } = await cardOf(folder);
+  assert.equal(data.library_name, "seekrl");
+  assert.match(card, /npx seekrl ask .* --model acme\/searcher/);
+  assert.doesNotMatch(card, /transformers/);
 });

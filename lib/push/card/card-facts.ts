@@ -32,7 +32,7 @@ export interface CardFacts {
   /** `OWNER/NAME`, where it is going. */
   readonly id: string;
   readonly kind: PushedFolder["kind"];
-  /** Whose classes load it; undefined for adapters that only SeekRL knows. */
+  /** Whose classes load it; undefined for forms that only SeekRL knows. */
   readonly library: "transformers" | "peft" | undefined;
   readonly base: BaseModel | undefined;
   readonly license: string | undefined;
@@ -66,16 +66,21 @@ export async function cardFacts(
   if (evaluations.length === 0 && run !== undefined) scores.push(...(await scoresInRun(run, step)));
   return {
     ...{ id, kind, license, scores, version: packageVersion() },
-    library: kind === "model" ? "transformers" : await libraryOf(folder),
+    library: await libraryOf(folder, kind),
     base: await baseModelOf(pushed),
     training: await trainingOf(pushed),
   };
 }
 
-/** An adapter of projections that are no modules of transformers' is refused by peft. */
-async function libraryOf(folder: string): Promise<"peft" | undefined> {
-  const config: unknown = JSON.parse(await readFile(join(folder, adapterConfigFile), "utf8"));
-  return Object(config).peft_type === "LORA" ? "peft" : undefined;
+/** Adapters of projections that are no modules of transformers', and weights in our own blocks, are read here alone. */
+async function libraryOf(folder: string, kind: PushedFolder["kind"]): Promise<CardFacts["library"]> {
+  const file = kind === "model" ? "config.json" : adapterConfigFile;
+  const config = Object(JSON.parse(await readFile(join(folder, file), "utf8"))) as {
+    readonly peft_type?: string;
+    readonly quantization_config?: { readonly quant_method?: string };
+  };
+  if (kind === "adapter") return config.peft_type === "LORA" ? "peft" : undefined;
+  return config.quantization_config?.quant_method === "seekrl" ? undefined : "transformers";
 }
 
 async function trainingOf({ run, step }: PushedFolder): Promise<TrainingFacts | undefined> {

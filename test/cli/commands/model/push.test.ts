@@ -1,0 +1,49 @@
+/** `seekrl push` as a user calls it: what it prints, sends and says when it cannot. */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { projectRoot } from "../../../project.ts";
+import { startPushHub } from "../../../remote/hub/push-hub.ts";
+import { runCliWith } from "../../run-cli.ts";
+
+const id = "acme/searcher";
+const model = join(projectRoot, "world", "checkpoint");
+const folder = await mkdtemp(join(tmpdir(), "seekrl-push-"));
+after(() => rm(folder, { recursive: true }));
+
+test("a folder is pushed, and asked for by its name", async () => {
+  await using hub = await startPushHub(id);
+  const environment = { HF_ENDPOINT: hub.url, HF_TOKEN: "mine", HF_HUB_CACHE: folder };
+  const push = await runCliWith(environment, "push", model, "--to", id, "--private", "--json");
+  assert.equal(push.code, 0, push.stderr);
+  const { commit, url, files } = JSON.parse(push.stdout);
+  assert.deepEqual([commit, url, hub.visibility], [hub.commit, `${hub.url}/${id}`, "private"]);
+  const weights = files.find(({ name }: { name: string }) => name === "model.safetensors");
+  assert.equal(weights.numBytes, (await readFile(join(model, "model.safetensors"))).length);
+  const call = ["tokenize", "--model", id, "--text", "<think> I will search. </think>", "--json"];
+  const [here, there] = [call.with(2, model), call];
+  const [own, fetched] = [await runCliWith({}, ...here), await runCliWith(environment, ...there)];
+  assert.equal(fetched.stdout, own.stdout, fetched.stderr);
+});
+
+test("a dry run prints card and files, and asks nobody", async () => {
+  const environment = { HF_ENDPOINT: "http://127.0.0.1:9", HF_TOKEN: "" };
+  const { code, stdout } = await runCliWith(environment, "push", model, "--to", id, "--dry-run");
+  assert.equal(code, 0);
+  assert.match(stdout, /^---\nlibrary_name: transformers\n/);
+  assert.match(stdout, /^model\.safetensors +\d+ bytes$/m);
+});
+
+test("what is refused is one line with a remedy", async () => {
+  const cases = [
+    [["--to", id], /^ERR_ARGUMENT: acme\/searcher: expected a token of the hub, got none\. Remedy: .*\n$/],
+    [["--to", "searcher"], /^ERR_ARGUMENT: pushModel: to: expected OWNER\/NAME.*\n$/],
+  ] as const;
+  for (const [args, expected] of cases) {
+    const { code, stderr } = await runCliWith({ HF_TOKEN: "" }, "push", model, ...args);
+    assert.equal(code, 1);
+    assert.match(stderr, expected);
+  }
+});
