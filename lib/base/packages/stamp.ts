@@ -1,6 +1,6 @@
 /** What a package says of its files (scripts/pack/stamp.mjs writes it), held against the files that are there. */
 import { createHash } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { SeekError } from "../errors.ts";
 
@@ -60,6 +60,20 @@ export function checkSizes(folder: string, stamp: Stamp): void {
   }
 }
 
+/** SHA-256 of a file, in hexadecimal; libtorch's are too large to be read at once. */
+function sha256Of(path: string): string {
+  const [hash, buffer, file] = [createHash("sha256"), Buffer.alloc(1 << 20), openSync(path, "r")];
+  try {
+    for (let count = -1; count !== 0; ) {
+      count = readSync(file, buffer);
+      hash.update(buffer.subarray(0, count));
+    }
+  } finally {
+    closeSync(file);
+  }
+  return hash.digest("hex");
+}
+
 /**
  * Holds checksums of a package's files against its stamp.
  *
@@ -74,9 +88,7 @@ export function checkSums(
   files: readonly string[] = Object.keys(stamp.files),
 ): void {
   for (const file of files) {
-    const sum = createHash("sha256")
-      .update(readFileSync(join(folder, file)))
-      .digest("hex");
+    const sum = sha256Of(join(folder, file));
     const expected = stamp.files[file]?.sha256;
     if (sum !== expected)
       throw damaged(
