@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Host } from "../../lib/base/packages/host.ts";
-import { loadFailure, requireOneLibtorch } from "../../lib/base/packages/load-failure.ts";
+import { loadFailure } from "../../lib/base/packages/load-failure.ts";
+import { requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
 import { projectRoot } from "../project.ts";
 import { builtLibtorch, ownPackage, plant, version } from "./planted.ts";
 
@@ -57,6 +58,17 @@ test("another libtorch in the process is refused with both paths, the same one i
     code: "ERR_STATE",
     message:
       /from \/opt\/torch with blanks\/lib\/libtorch_cpu\.so; seekrl has .*own.* one process holds one libtorch\. Remedy/,
+  });
+});
+
+test("a second copy of seekrl in a process is refused with both folders", () => {
+  const known = {};
+  requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
+  requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
+  assert.throws(() => requireOneAddon("/app/node_modules/other/node_modules/@seekrl/linux-x64", known), {
+    code: "ERR_STATE",
+    message:
+      /from \/app\/node_modules\/@seekrl\/linux-x64; this copy of seekrl has .*other.*Remedy: npm ls seekrl/,
   });
 });
 

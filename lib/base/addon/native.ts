@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { SeekError } from "../errors.ts";
 import { addonFiles, findAddon } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
-import { loadFailure, requireOneLibtorch } from "../packages/load-failure.ts";
+import { loadFailure } from "../packages/load-failure.ts";
+import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
 import type { Addon } from "./addon.ts";
 import { libtorchLibraries } from "./libtorch.ts";
 
@@ -26,6 +27,7 @@ function open(folder: string, libraries: readonly string[]): Addon {
 function load(): Addon {
   const { folder, libtorch } = findAddon();
   requireOneLibtorch(libtorch.folder);
+  requireOneAddon(folder);
   const addon = open(folder, libtorchLibraries(libtorch));
   addon.setErrorClass(SeekError);
   return addon;

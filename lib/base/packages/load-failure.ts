@@ -1,6 +1,4 @@
 /** Why libraries do not load, in words that say what to do: the loader's own are for those who build them. */
-import { existsSync, readFileSync, realpathSync } from "node:fs";
-import { basename, join } from "node:path";
 import { SeekError } from "../errors.ts";
 import type { Host } from "./host.ts";
 
@@ -49,29 +47,4 @@ export function loadFailure(cause: unknown, host: Host): SeekError {
   const meaning = meanings.find(([pattern]) => pattern.test(said))?.[1](own);
   const text = meaning ?? "Remedy: npx seekrl doctor says what this machine lacks";
   return new SeekError("ERR_STATE", `the native addon cannot be loaded: ${said}: ${text}.`, { cause });
-}
-
-/**
- * Refuses to load a second libtorch beside one that is in the process: the addon would be bound to the first.
- *
- * @param folder - of the libtorch that is to be loaded
- * @param maps - what the process has in memory, as Linux lists it
- * @throws ERR_STATE that names both
- */
-export function requireOneLibtorch(folder: string, maps: string = readMaps()): void {
-  const paths = [...maps.matchAll(/ (\/\S.*\/libtorch_cpu\.so)(?: \(deleted\))?$/gm)].map(([, path]) => path);
-  const own = join(folder, "lib", "libtorch_cpu.so");
-  const other = paths.find((path) => path !== undefined && path !== realOf(own));
-  if (other === undefined) return;
-  throw new SeekError(
-    "ERR_STATE",
-    `${basename(other)} is in this process already, from ${other}; seekrl has ${own}, and one process holds one libtorch. ` +
-      "Remedy: use seekrl in a process of its own, or set SEEKRL_LIBTORCH to the other's folder, if it is of the same version.",
-  );
-}
-
-const realOf = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
-
-function readMaps(): string {
-  return process.platform === "linux" ? readFileSync("/proc/self/maps", "utf8") : "";
 }
