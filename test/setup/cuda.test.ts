@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -10,7 +10,16 @@ import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
 import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
 import type { LibtorchFolder } from "../../lib/base/packages/libtorch-folder.ts";
 import { projectRoot } from "../project.ts";
-import { type fakeCard, fakeIndex, nvidiaFiles, torchFiles, unpackTo, wheelsOfCuda13 } from "./fake-torch.ts";
+import {
+  type fakeCard,
+  fakeIndex,
+  nvidiaFiles,
+  programAt,
+  torchFiles,
+  unpackTo,
+  wheelsOfCuda13,
+  zipOf,
+} from "./fake-torch.ts";
 import { machine, scratch, setUp, skip } from "./machine.ts";
 
 const script = (name: string) => pathToFileURL(join(projectRoot, "scripts", "setup", name)).href;
@@ -219,6 +228,24 @@ test("an installed package builds nothing: it takes the torch that its addon was
   }
 });
 
+test("a wheel that pip downloads is kept with its licences, which whoever packs it passes on", {
+  skip,
+}, async () => {
+  const { env, home, bin, cache } = await machine();
+  await rm(join(bin, "nvidia-smi"));
+  const files = await torchFiles(scratch, { cuda: null });
+  const licence = { "torch-2.13.0+cpu.dist-info/licenses/LICENSE": "may be passed on" };
+  const wheel = join(home, "torch-2.13.0+cpu-py3-none-any.whl");
+  await writeFile(wheel, zipOf({ ...files, ...licence }));
+  await programAt(
+    join(bin, "python3"),
+    `[ "$1" = -c ] && exit 0; while [ "$1" != -d ]; do shift; done; /bin/cp ${wheel} "$2"`,
+  );
+  const folder = await findLibtorch(env);
+  assert.equal(folder, join(cache, "libtorch-2.13.0-cpu"));
+  assert.equal(await readFile(join(folder, "licenses", "LICENSE"), "utf8"), "may be passed on");
+});
+
 test("Python's torch with CUDA comes before a CPU build where there is a driver, after it where there is none", {
   skip,
 }, async () => {
@@ -227,10 +254,7 @@ test("Python's torch with CUDA comes before a CPU build where there is a driver,
   await unpackTo(join(home, "own"), await torchFiles(scratch, { cuda: null }));
   await mkdir(cache);
   execFileSync("cp", ["-r", join(home, "own", "torch"), join(cache, "libtorch-2.13.0-cpu")]);
-  await (await import("./fake-torch.ts")).programAt(
-    join(bin, "python3"),
-    `echo ${join(home, "site", "torch")}`,
-  );
+  await programAt(join(bin, "python3"), `echo ${join(home, "site", "torch")}`);
   assert.equal(await findLibtorch(env), join(home, "site", "torch"));
   assert.deepEqual((await setUp({ env, index })).built, [join(home, "site", "torch")]);
   if (existsSync("/proc/driver/nvidia/version")) return;
