@@ -13,7 +13,7 @@ import { stageMain } from "./pack/main-package.mjs";
 import { stagePlatform } from "./pack/platform-package.mjs";
 import { platformOf } from "./pack/platforms.mjs";
 import { writeSbom } from "./pack/sbom.mjs";
-import { pack, packedVersions } from "./pack/tarball.mjs";
+import { pack, packedManifests } from "./pack/tarball.mjs";
 import { SetupError, say } from "./setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
@@ -21,7 +21,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const stages = {
   platform: (folder) => stagePlatform(platformOf(), folder, root),
   libtorch: (folder) => stageLibtorch(platformOf(), folder, root),
-  seekrl: async (folder, out) => stageMain(await packedVersions(out), folder, root),
+  seekrl: async (folder, out) => stageMain(await packedManifests(out), folder, root),
 };
 
 /** Packs parts one after another: the last names those before it. */

@@ -25,13 +25,34 @@ export function shippedManifest(manifest, versions) {
   return { ...Object.fromEntries(kept), optionalDependencies: versions };
 }
 
-/** Of the packages for platforms those that there are, which a release gathers in one folder before this one. */
-export function optionalVersions(packed) {
-  const names = platformNames.flatMap((name) => [packageNames.platform(name), packageNames.libtorch(name)]);
-  return Object.fromEntries(names.filter((name) => packed[name]).map((name) => [name, packed[name]]));
+/** Refuses a package of another version than is asked for: whoever installed both could load neither. */
+function requireVersion({ name, version } = {}, expected, asking) {
+  if (version === undefined || version === expected) return;
+  throw new SetupError(
+    `${asking} needs ${name} ${expected}, got ${version}. Remedy: pack both of one build (npm run pack).`,
+  );
 }
 
-/** Stages the package under `folder`; `packed` are versions of packages by name. */
+/**
+ * Of the packages for platforms those that there are, which a release gathers in one folder before this one.
+ *
+ * @param packed - their manifests by name
+ * @param version - seekrl's
+ */
+export function optionalVersions(packed, version) {
+  const versions = {};
+  for (const platform of platformNames) {
+    const [addon, libtorch] = [packageNames.platform(platform), packageNames.libtorch(platform)].map(
+      (name) => packed[name],
+    );
+    requireVersion(addon, version, "seekrl");
+    if (addon !== undefined) requireVersion(libtorch, addon.libtorch, addon.name);
+    for (const each of [addon, libtorch]) if (each !== undefined) versions[each.name] = each.version;
+  }
+  return versions;
+}
+
+/** Stages the package under `folder`; `packed` are manifests of packages by name. */
 export async function stageMain(packed, folder, root) {
   const missing = ["dist/lib/index.js", "dist/studio"].find((part) => !existsSync(join(root, part)));
   if (missing !== undefined) throw new SetupError(`${missing}: not built. Remedy: npm run build.`);
@@ -42,5 +63,5 @@ export async function stageMain(packed, folder, root) {
   const filter = (path) => isShipped(root, relative(root, path).split(sep).join("/"), files);
   for (const part of files.filter((each) => !each.startsWith("!")))
     await cp(join(root, part), join(folder, part), { recursive: true, filter });
-  await writeManifest(folder, shippedManifest(manifest, optionalVersions(packed)));
+  await writeManifest(folder, shippedManifest(manifest, optionalVersions(packed, manifest.version)));
 }

@@ -46,11 +46,12 @@ export async function stagePlatform(platform, folder, root) {
       files.map((file) => join(folder, file)),
       neighbours,
     );
+  const builtFor = await versionOf(libtorch);
   await writeStamp(folder, files, {
     package: name,
     version,
     napi: Math.max(...binary.napi_versions),
-    libtorch: await versionOf(libtorch),
+    libtorch: builtFor,
     kernels: files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined,
   });
   for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, basename(file)));
@@ -59,6 +60,8 @@ export async function stagePlatform(platform, folder, root) {
     name,
     version,
     description: `SeekRL's addon for ${platform.name}.`,
+    // The version that its package has to be of.
+    libtorch: builtFor,
     ...platform.fields,
   });
 }

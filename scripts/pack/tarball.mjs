@@ -39,16 +39,17 @@ export async function manifestOf(path) {
   return JSON.parse(stdout);
 }
 
-/** Versions by name of the packages whose tarballs lie in a folder. */
-export async function packedVersions(folder) {
-  const versions = {};
+/** Manifests by name of the packages whose tarballs lie in a folder. */
+export async function packedManifests(folder) {
+  const manifests = {};
   for (const file of (await readdir(folder)).filter((name) => name.endsWith(".tgz")).sort()) {
-    const { name, version } = await manifestOf(join(folder, file));
-    if (versions[name] !== undefined)
+    const manifest = await manifestOf(join(folder, file));
+    const { name, version } = manifest;
+    if (manifests[name] !== undefined)
       throw new SetupError(
-        `${folder}: ${name} in versions ${versions[name]} and ${version}. Remedy: remove the tarball that is not meant.`,
+        `${folder}: ${name} in versions ${manifests[name].version} and ${version}. Remedy: remove the tarball that is not meant.`,
       );
-    versions[name] = version;
+    manifests[name] = manifest;
   }
-  return versions;
+  return manifests;
 }

@@ -16,11 +16,22 @@ const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts",
 
 test("the manifest of seekrl runs nothing at installation and asks for the packages that there are", async () => {
   const { shippedManifest, optionalVersions } = await load("main-package.mjs");
-  const versions = optionalVersions({
-    "@seekrl/linux-x64": "0.1.0",
-    "@seekrl/libtorch-linux-x64": "2.13.0",
-    seekrl: "0.1.0",
-  });
+  const addon = { name: "@seekrl/linux-x64", version: "0.1.0", libtorch: "2.13.0" };
+  const libtorch = { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" };
+  const packed = {
+    [addon.name]: addon,
+    [libtorch.name]: libtorch,
+    seekrl: { name: "seekrl", version: "0.1.0" },
+  };
+  const versions = optionalVersions(packed, "0.1.0");
+  assert.throws(
+    () => optionalVersions(packed, "0.2.0"),
+    /seekrl needs @seekrl\/linux-x64 0\.2\.0, got 0\.1\.0\. Remedy/,
+  );
+  assert.throws(
+    () => optionalVersions({ ...packed, [addon.name]: { ...addon, libtorch: "2.12.1" } }, "0.1.0"),
+    /linux-x64 needs @seekrl\/libtorch-linux-x64 2\.12\.1, got 2\.13\.0/,
+  );
   assert.deepEqual(versions, { "@seekrl/linux-x64": "0.1.0", "@seekrl/libtorch-linux-x64": "2.13.0" });
   const clone = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
   assert.ok(clone.private && clone.scripts.install, "a clone builds, and is not to be published");
@@ -58,16 +69,16 @@ async function tarball(folder: string, name: string, version: string): Promise<v
 }
 
 test("one package in two versions, a platform that is none and a clone that is not built are refused", async () => {
-  const { packedVersions } = await load("tarball.mjs");
+  const { packedManifests } = await load("tarball.mjs");
   const { platformOf } = await load("platforms.mjs");
   const { stagePlatform } = await load("platform-package.mjs");
   const out = join(scratch, "out");
   await mkdir(out);
   await tarball(out, "@seekrl/linux-x64", "0.1.0");
-  assert.deepEqual(await packedVersions(out), { "@seekrl/linux-x64": "0.1.0" });
+  assert.equal((await packedManifests(out))["@seekrl/linux-x64"].version, "0.1.0");
   await tarball(out, "@seekrl/linux-x64", "0.2.0");
   await assert.rejects(
-    packedVersions(out),
+    packedManifests(out),
     /@seekrl\/linux-x64 in versions 0\.1\.0 and 0\.2\.0\. Remedy: remove/,
   );
   assert.throws(
