@@ -83,7 +83,9 @@ class Routes {
 
   #preupload({ files }: { files: { path: string; size: number }[] }, response: ServerResponse): void {
     const modeOf = (path: string): string => (path.endsWith(".safetensors") ? "lfs" : "regular");
-    json(response, { files: files.map(({ path }) => ({ path, uploadMode: modeOf(path) })) });
+    json(response, {
+      files: files.map(({ path }) => ({ path, uploadMode: modeOf(path), shouldIgnore: false })),
+    });
   }
 
   #batch({ objects }: { objects: { oid: string; size: number }[] }, response: ServerResponse): void {
@@ -116,6 +118,7 @@ class Routes {
     const lines = body
       .toString("utf8")
       .split("\n")
+      .filter((line) => line !== "")
       .map((line) => JSON.parse(line) as CommitLine);
     if (branch !== "main" && !hub.branches.has(branch)) return json(response, { error: "no branch" }, 404);
     const files = lines.filter(({ key }) => key !== "header").map((line) => this.#fileOf(line));
