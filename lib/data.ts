@@ -55,5 +55,6 @@ export {
 } from "./doctor/check-corpus.ts";
 export { type PushedModel, type PushModelOptions, pushModel } from "./push/push-model.ts";
 export type { HubOptions } from "./remote/files/hub.ts";
-export { type FetchedModel, type FetchModelOptions, fetchModel } from "./remote/hub/fetch-model.ts";
+export { fetchModel } from "./remote/hub/fetch-model.ts";
+export type { FetchedModel, FetchModelOptions } from "./remote/hub/fetch-place.ts";
 export type { TitledText } from "./text/observation.ts";

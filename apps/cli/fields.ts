@@ -14,6 +14,8 @@ export interface Field {
   readonly group?: string;
   /** Whether it is the folder of a model, in place of which its name on the hub may stand. */
   readonly isModel?: boolean;
+  /** Whether it is a file of data, in place of which its address on the hub or elsewhere may stand. */
+  readonly isData?: boolean;
   /** Of an object: the key that is meant where none is written, as in `--recipe rag-r1`. */
   readonly head?: string;
   /** The kinds of an object: one, or one for each name. */
@@ -42,6 +44,7 @@ interface JsonType {
   readonly group?: string;
   readonly head?: string;
   readonly isModel?: boolean;
+  readonly isData?: boolean;
 }
 
 /** The options of a schema, in order. */
@@ -70,11 +73,16 @@ export function modelFolder<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ ...schema.meta(), isModel: true });
 }
 
+/** An option that is a file of questions or conversations, or its address. */
+export function dataFile<Schema extends z.ZodType>(schema: Schema): Schema {
+  return schema.meta({ ...schema.meta(), isData: true });
+}
+
 function fieldOf(key: string, property: JsonType): Field {
   const isList = property.type === "array";
   const value = isList ? (property.items ?? {}) : property;
-  const { description: help = "", default: fallback, group, isModel } = property;
-  const common = { key, isList, help, default: fallback, group, isModel };
+  const { description: help = "", default: fallback, group, isModel, isData } = property;
+  const common = { key, isList, help, default: fallback, group, isModel, isData };
   const forms = formsOf(value, property.head);
   if (forms.length > 0) return { ...common, type: "object", choices: [], head: property.head, forms };
   const kinds = value.anyOf ?? [value];

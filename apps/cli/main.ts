@@ -6,7 +6,7 @@ import { packageVersion } from "../../lib/base/package-root.ts";
 import type { Values } from "./assignments.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
-import { withModelFolders } from "./fetch/model-folders.ts";
+import { withLocalPaths } from "./fetch/local-paths.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
@@ -108,7 +108,7 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
       config as string | undefined,
     );
     const io = ioOf(json === true, signal);
-    await runWithModels(each, options, fields, io).catch((error) => {
+    await runWithPaths(each, options, fields, io).catch((error) => {
       if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
       throw withOption(error, options);
     });
@@ -116,13 +116,13 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   });
 }
 
-async function runWithModels(
+async function runWithPaths(
   each: Command,
   options: Values,
   fields: readonly Field[],
   io: CommandIo,
 ): Promise<void> {
-  await each.run(await withModelFolders(options, fields, io), io);
+  await each.run(await withLocalPaths(options, fields, io), io);
 }
 
 /** What stands behind a flag, where nothing did. */

@@ -59,7 +59,7 @@ export function sendFile(
   });
   const most = breaks.shift();
   if (most === undefined) response.end(body);
-  else response.write(body.subarray(0, most), () => setTimeout(() => response.destroy(), 20));
+  else response.write(body.subarray(0, most), () => setTimeout(() => response.destroy(), 200));
 }
 
 /** Starts a hub that serves one file at every address. */

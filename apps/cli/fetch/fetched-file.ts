@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { cacheFolder } from "../../../lib/base/files/cache-folder.ts";
 import type { CommandIo } from "../command.ts";
 import { progressLine } from "../report/progress.ts";
+import { fromHub } from "./from-hub.ts";
 
 /**
  * A path of this machine; a file of the hub or of another server becomes one of the cache, and so does one inside of a
@@ -26,6 +27,10 @@ export async function fetchedFile(path: string, io: CommandIo, cache = cacheFold
 async function downloaded(path: string, io: CommandIo, folder: string): Promise<string> {
   const { isAddress, remoteFile } = await import("../../../lib/remote/files/file-address.ts");
   if (!isAddress(path)) return path;
+  if (path.startsWith("hf://")) {
+    const { fetchDataset } = await import("../../../lib/remote/hub/fetch-dataset.ts");
+    return fromHub(path, fetchDataset, io);
+  }
   const { downloadFile } = await import("../../../lib/remote/files/download-file.ts");
   const progress = progressLine(io);
   const file = await downloadFile(remoteFile(path), {

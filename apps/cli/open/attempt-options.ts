@@ -9,6 +9,7 @@ import { coverage, exactMatch } from "../../../lib/reward/metrics/metrics.ts";
 import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import { UsageError } from "../command.ts";
+import { dataFile } from "../fields.ts";
 import { agentOptions, loadQuestions } from "../options/agent-options.ts";
 import { judgeOptions, openJudge } from "../options/judge-options.ts";
 import { modelOptions } from "../options/model-options.ts";
@@ -20,7 +21,7 @@ export const attemptOptions = {
   ...policyOptions,
   model: modelOptions.model.optional(),
   endpointModel: z.string().optional().describe("its model"),
-  questions: z.string().describe("JSON Lines of {id, question, answers}"),
+  questions: dataFile(z.string().describe("JSON Lines of {id, question, answers}")),
   ...agentOptions,
   keep: z
     .enum(["em", "cover-em", "judge"])

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
-import { pinnedModel } from "../../../lib/base/files/hub-cache.ts";
+import { pinnedAddress } from "../../../lib/base/files/hub-cache.ts";
 import { manifestFile } from "../../../lib/index-folder/manifest.ts";
 import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run-options.ts";
@@ -76,10 +76,9 @@ function byPath(options: object, above = ""): [string, unknown][] {
   );
 }
 
-/** A path from the root; a model of the hub by its name and commit, which hold on every machine. */
+/** A path from the root; what came from the hub by its name and commit, which hold on every machine. */
 function wholePath(path: string): string {
-  const pinned = pinnedModel(path);
-  return pinned === undefined ? resolve(path) : `hf://${pinned.id}@${pinned.commit}`;
+  return pinnedAddress(path) ?? resolve(path);
 }
 
 /** Options with the paths in them from the root, so that they mean the same in every working directory. */

@@ -17,7 +17,7 @@ import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
 import type { BestOptions, RunOptions } from "../../../lib/train/run/run-options.ts";
 import { type CommandIo, UsageError } from "../command.ts";
-import { inGroup } from "../fields.ts";
+import { dataFile, inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
 import { activationOptions, runOptions, sharingOptions } from "../options/run-options.ts";
@@ -34,10 +34,9 @@ export const trainOptions = z.strictObject({
   ...modelOptions,
   ...engineOptions,
   ...inGroup("Questions", {
-    questions: z
-      .array(z.string())
-      .min(1)
-      .describe("JSON Lines of {id, question, answers}; several are mixed."),
+    questions: dataFile(
+      z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}; several are mixed."),
+    ),
   }),
   ...agentOptions,
   ...runOptions,
@@ -69,7 +68,7 @@ export const trainOptions = z.strictObject({
   }),
   ...inGroup("Evaluation", {
     evalFirst: z.boolean().default(false).describe("Evaluates before the first step too."),
-    evalQuestions: z.array(z.string()).min(1).optional().describe("Evaluates on these, greedily."),
+    evalQuestions: dataFile(z.array(z.string()).min(1).optional().describe("Evaluates on these, greedily.")),
     evalEvery: z.int().min(1).default(50).describe("Steps between evaluations."),
   }),
   ...inGroup("Run", {

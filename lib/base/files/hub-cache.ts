@@ -12,16 +12,16 @@ export function hubCacheFolder(environment: NodeJS.ProcessEnv = process.env): st
 
 const commitPattern = /^[0-9a-f]{40}$/;
 
-/** A model's part of the cache: `blobs` by checksum, `refs` from names to commits, `snapshots` of links to blobs. */
-export class CachedModel {
+/** A repository's part of the cache: `blobs` by checksum, `refs` from names to commits, `snapshots` of links to blobs. */
+export class CachedRepository {
   readonly folder: string;
 
   /**
    * @param root - the cache's folder
-   * @param id - `OWNER/NAME`
+   * @param place - what it holds, and `OWNER/NAME`
    */
-  constructor(root: string, id: string) {
-    this.folder = join(root, `models--${id.replace("/", "--")}`);
+  constructor(root: string, { kind, id }: { readonly kind: "model" | "dataset"; readonly id: string }) {
+    this.folder = join(root, `${kind}s--${id.replace("/", "--")}`);
   }
 
   /** The commit that a revision named when it was last asked for; undefined where that never was. */
@@ -81,8 +81,29 @@ export function folderName(folder: string): string {
 
 /** Which model of the hub a folder of the cache is; undefined for any other folder. */
 export function pinnedModel(folder: string, root: string = hubCacheFolder()): PinnedModel | undefined {
-  const [model = "", kind, commit = "", ...more] = relative(resolve(root), resolve(folder)).split(sep);
-  const [, owner, name] = /^models--(.+?)--(.+)$/.exec(model) ?? [];
-  const isSnapshot = kind === "snapshots" && commitPattern.test(commit) && more.length === 0;
-  return isSnapshot && owner !== undefined ? { id: `${owner}/${name}`, commit } : undefined;
+  const { kind, id, commit, file } = pinnedPlace(folder, root) ?? {};
+  return kind === "model" && id !== undefined && commit !== undefined && file === ""
+    ? { id, commit }
+    : undefined;
+}
+
+/** The address of a model or of a data set's file in the cache, which holds on every machine; undefined for any other path. */
+export function pinnedAddress(path: string, root: string = hubCacheFolder()): string | undefined {
+  const { kind, id, commit, file = "" } = pinnedPlace(path, root) ?? {};
+  if (kind === "dataset" && file !== "") return `hf://datasets/${id}@${commit}/${file}`;
+  return kind === "model" && file === "" ? `hf://${id}@${commit}` : undefined;
+}
+
+interface PinnedPlace extends PinnedModel {
+  readonly kind: string;
+  /** Of a snapshot itself it is empty. */
+  readonly file: string;
+}
+
+function pinnedPlace(path: string, root: string): PinnedPlace | undefined {
+  const [place = "", inside, commit = "", ...more] = relative(resolve(root), resolve(path)).split(sep);
+  const [, kind, owner, name] = /^(model|dataset)s--(.+?)--(.+)$/.exec(place) ?? [];
+  const isSnapshot = inside === "snapshots" && commitPattern.test(commit);
+  if (!isSnapshot || kind === undefined) return undefined;
+  return { kind, id: `${owner}/${name}`, commit, file: more.join("/") };
 }

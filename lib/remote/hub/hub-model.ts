@@ -1,8 +1,9 @@
-/** Models of the Hugging Face hub by their names, as they are given in place of a folder. */
+/** Models and data sets of the Hugging Face hub by their names, as they are given in place of a path. */
 import { SeekError } from "../../base/errors.ts";
 
-/** A model of the hub, or one file of it. */
-export interface HubModel {
+/** A repository of the hub, or one file of it. */
+export interface HubPlace {
+  readonly kind: "model" | "dataset";
   /** `OWNER/NAME`. */
   readonly id: string;
   /** A branch, a tag or a commit. */
@@ -23,12 +24,27 @@ const pattern = /^([A-Za-z0-9][\w.-]*\/[A-Za-z0-9][\w.-]*)(?:@([^/@\s]+))?(?:\/(
  * assert.deepEqual(hubModel("Qwen/Qwen2.5-0.5B@main")?.id, "Qwen/Qwen2.5-0.5B");
  * assert.equal(hubModel("models/qwen/new"), undefined);
  */
-export function hubModel(text: string): HubModel | undefined {
+export function hubModel(text: string): HubPlace | undefined {
   const isAddress = text.startsWith("hf://");
   const [, id, revision = "main", file] = pattern.exec(text.replace(/^hf:\/\//, "")) ?? [];
   const isPlace = id !== undefined && !id.startsWith("datasets/") && !file?.split("/").includes("..");
   if (isPlace && (isAddress || file === undefined))
-    return { id, revision: decodeURIComponent(revision), file };
+    return { kind: "model", id, revision: decodeURIComponent(revision), file };
   if (!isAddress) return undefined;
   throw new SeekError("ERR_ARGUMENT", `expected hf://OWNER/NAME[@REVISION][/FILE], got ${text}`);
+}
+
+/**
+ * The file of a data set that an address names.
+ *
+ * @param address - `hf://datasets/OWNER/NAME[@REVISION]/PATH`
+ * @throws ERR_ARGUMENT for anything else
+ */
+export function hubDataset(address: string): HubPlace & { readonly file: string } {
+  const [, id, revision = "main", file] =
+    /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@([^/]+))?\/(.+)$/.exec(address) ?? [];
+  if (id !== undefined && file !== undefined && !file.split("/").includes(".."))
+    return { kind: "dataset", id, revision: decodeURIComponent(revision), file };
+  const expected = "expected hf://datasets/OWNER/NAME[@REVISION]/PATH";
+  throw new SeekError("ERR_ARGUMENT", `${expected}, got ${address}`);
 }

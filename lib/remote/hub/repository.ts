@@ -1,10 +1,10 @@
-/** What a model's repository on the hub holds, and which of it a model is. */
+/** What a repository on the hub holds, and which of it a model is. */
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { Endpoint } from "../endpoint.ts";
 import type { Checksum } from "../files/checksum.ts";
 import type { Hub } from "../files/hub.ts";
-import type { HubModel } from "./hub-model.ts";
+import type { HubPlace } from "./hub-model.ts";
 
 /** A file of a repository. */
 export interface HubFile {
@@ -43,20 +43,20 @@ function fileOf({ rfilename: name, size, blobId, lfs }: Sibling): HubFile | unde
 }
 
 /**
- * Asks the hub what a model's repository holds.
+ * Asks the hub what a repository holds.
  *
- * @param model - its name and revision
+ * @param place - its kind, name and revision
  * @param hub - where to ask
- * @throws ERR_REMOTE naming the model, when it is not there or not open
+ * @throws ERR_REMOTE naming it, when it is not there or not open
  */
 export async function readRepository(
-  { id, revision }: HubModel,
+  { kind, id, revision }: HubPlace,
   { endpoint, token }: Hub,
   signal?: AbortSignal,
 ): Promise<Repository> {
   const own = token === undefined ? {} : { headers: { authorization: `Bearer ${token}` }, secrets: [token] };
   const api = new Endpoint(new URL(endpoint), own);
-  const url = api.at("api", "models", ...id.split("/"), "revision", revision);
+  const url = api.at("api", `${kind}s`, ...id.split("/"), "revision", revision);
   url.searchParams.set("blobs", "true");
   const { sha, siblings } = await api.call({ url, method: "GET", expect: answerSchema(), signal });
   return { commit: sha, files: siblings.map(fileOf).filter((file) => file !== undefined) };

@@ -1,12 +1,14 @@
-/** Models of a hub: fetched once into the cache that Python's huggingface_hub reads, whole, checked, pinned by commit. */
+/** Models and data of a hub: fetched once into the cache that Python's huggingface_hub reads, whole, checked, pinned by commit. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { lstat, mkdtemp, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
-import { pinnedModel } from "../../../lib/base/files/hub-cache.ts";
-import { type FetchModelOptions, fetchModel } from "../../../lib/remote/hub/fetch-model.ts";
+import { pinnedAddress, pinnedModel } from "../../../lib/base/files/hub-cache.ts";
+import { fetchDataset } from "../../../lib/remote/hub/fetch-dataset.ts";
+import { fetchModel } from "../../../lib/remote/hub/fetch-model.ts";
+import type { FetchModelOptions } from "../../../lib/remote/hub/fetch-place.ts";
 import { hubModel } from "../../../lib/remote/hub/hub-model.ts";
 import { gitHash, type ModelHub, startModelHub } from "./model-hub.ts";
 
@@ -155,10 +157,12 @@ test("a file of the cache that is cut short is fetched again", async () => {
 test("names of models are told from paths", () => {
   assert.deepEqual(hubModel("Qwen/Qwen2.5-0.5B"), {
     id: "Qwen/Qwen2.5-0.5B",
+    kind: "model",
     revision: "main",
     file: undefined,
   });
   assert.deepEqual(hubModel("hf://a/b@refs%2Fpr%2F1/c/d.gguf"), {
+    kind: "model",
     id: "a/b",
     revision: "refs/pr/1",
     file: "c/d.gguf",
@@ -167,4 +171,37 @@ test("names of models are told from paths", () => {
     assert.equal(hubModel(path), undefined, path);
   for (const wrong of ["hf://a", "hf://datasets/a/b/c", "hf://a/b/../../c"])
     assert.throws(() => hubModel(wrong), { code: "ERR_ARGUMENT" }, wrong);
+});
+
+test("a file of a data set lies where Python's cache has it, resumed and pinned", async () => {
+  await using hub = await startModelHub("acme/qa", {
+    "nq/test.parquet": weights,
+    "nq/train.parquet": config,
+  });
+  hub.breaks.push(100_000);
+  const options = { endpoint: hub.url, token: "", cache, offline: false };
+  const address = "hf://datasets/acme/qa/nq/test.parquet";
+  const { path, commit } = await fetchDataset(address, options);
+  assert.equal(path, join(cache, "datasets--acme--qa", "snapshots", hub.commit, "nq", "test.parquet"));
+  assert.deepEqual(await readFile(path), weights);
+  assert.equal(pinnedAddress(path, cache), `hf://datasets/acme/qa@${commit}/nq/test.parquet`);
+  assert.ok(!hub.asked.some((each) => each.path.endsWith("train.parquet")), "only what was named");
+  hub.asked.length = 0;
+  const pinned = `hf://datasets/acme/qa@${commit}/nq/test.parquet`;
+  assert.equal((await fetchDataset(pinned, { ...options, offline: true })).path, path);
+  assert.equal(hub.asked.length, 0);
+});
+
+test("a data set's file with another content than the address says is refused", async () => {
+  await using hub = await startModelHub("acme/qa", { "test.jsonl": config });
+  const options = { endpoint: hub.url, token: "", cache, offline: false };
+  const address = "hf://datasets/acme/qa/test.jsonl";
+  const right = createHash("sha256").update(config).digest("hex");
+  assert.deepEqual(await readFile((await fetchDataset(`${address}#sha256=${right}`, options)).path), config);
+  await assert.rejects(fetchDataset(`${address}#sha256=${digest}`, options), {
+    code: "ERR_REMOTE",
+    message: /expected content with sha256/,
+  });
+  for (const wrong of ["hf://datasets/acme/qa", "hf://datasets/acme/qa/../x", "hf://acme/qa/x"])
+    await assert.rejects(fetchDataset(wrong, options), { code: "ERR_ARGUMENT" }, wrong);
 });

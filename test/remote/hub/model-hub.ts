@@ -1,4 +1,4 @@
-/** A hub with a model's repository: what it holds, its files, and what it gets wrong on command. */
+/** A hub with a repository of a model or a data set: what it holds, its files, and what it gets wrong on command. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -45,11 +45,11 @@ function answer(hub: ModelHub, id: string, request: IncomingMessage, response: S
   hub.asked.push({ path: request.url ?? "", token: authorization, range });
   const status = hub.statuses.shift();
   if (status !== undefined) return void response.writeHead(status).end('{"error":"as told"}');
-  if (pathname.startsWith(`/api/models/${id}/revision/`)) {
+  if (/^\/api\/(models|datasets)\/(.+)\/revision\//.exec(pathname)?.[2] === id) {
     const siblings = [...hub.files].map(([name, content]) => listed(name, content));
     return void response.end(JSON.stringify({ id, sha: hub.commit, siblings, private: false }));
   }
-  const [, , , commit, ...name] = pathname.slice(1).split("/");
+  const [, , , commit, ...name] = pathname.replace(/^\/(datasets\/)?/, "").split("/");
   const content = hub.files.get(decodeURIComponent(name.join("/")));
   if (commit !== hub.commit || content === undefined) return void response.writeHead(404).end();
   // A mirror that says nothing of what its files hash to.

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { CheckProgress, CorpusCheck, QuestionReport } from "../../../../lib/doctor/check-corpus.ts";
 import { command } from "../../command.ts";
+import { dataFile } from "../../fields.ts";
 import { loadSets } from "../../open/question-sets.ts";
 import { progressLine } from "../../report/progress.ts";
 import { tableOf } from "../../report/table.ts";
@@ -46,7 +47,9 @@ export const corpusCheckCommand = command({
   summary: "how many questions a corpus can answer, and how many of them searching finds",
   options: z.strictObject({
     corpus: z.string().describe("index folder; or passages, for which an index is built and thrown away"),
-    questions: z.array(z.string()).min(1).describe("JSON Lines of {question, answers or golden_answers}"),
+    questions: dataFile(
+      z.array(z.string()).min(1).describe("JSON Lines of {question, answers or golden_answers}"),
+    ),
     topK: z.array(z.int().min(1)).min(1).default([1, 5, 20]).describe("depths of recall"),
     maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
   }),

@@ -6,13 +6,14 @@ import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
 import { readQuestions } from "../../../../lib/data/question.ts";
 import type { Search } from "../../../../lib/search/search.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { dataFile } from "../../fields.ts";
 import { openSearch, searchOptions } from "../../options/search-options.ts";
 import { progressLine } from "../../report/progress.ts";
 
 const options = z.strictObject({
   ...searchOptions,
   query: z.array(z.string().min(1)).min(1).optional().describe("what to look for"),
-  questions: z.string().optional().describe("file of questions to look for instead; needs --out"),
+  questions: dataFile(z.string().optional().describe("file of questions to look for instead; needs --out")),
   out: z.string().optional().describe("with --questions: file for one JSON line per question, with its hits"),
   topK: z.int().min(1).default(3).describe("passages per query"),
   batch: z.int().min(1).default(256).describe("with --questions: questions asked at once"),

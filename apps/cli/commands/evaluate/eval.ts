@@ -17,6 +17,7 @@ import {
   searchesFor,
 } from "../../../../lib/rollout/baselines/baselines.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { dataFile } from "../../fields.ts";
 import { onSharedModel } from "../../job.ts";
 import { type OpenedPolicy, type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
 import { loadSets } from "../../open/question-sets.ts";
@@ -45,7 +46,7 @@ import { progressLine } from "../../report/progress.ts";
 const schema = z.strictObject({
   ...policyOptions,
   ...tensorParallelOption,
-  questions: z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}"),
+  questions: dataFile(z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}")),
   ...agentOptions,
   baseline: z
     .enum(baselineNames)

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Journal } from "../../../../lib/base/files/journal.ts";
 import type { TextFamily } from "../../../../lib/reward/text-trajectory.ts";
 import { type CommandIo, command, untilStopped } from "../../command.ts";
+import { dataFile } from "../../fields.ts";
 import { loadQuestions } from "../../options/agent-options.ts";
 import { chooseRecipe, type RecipeChoice, recipeOptions } from "../../options/recipe-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
@@ -22,9 +23,9 @@ export const rewardServeCommand = command({
   summary: `serves a recipe's reward as POST /get_reward until it is told to stop; a key in ${keyVariable} is asked of every client`,
   isService: true,
   options: z.strictObject({
-    questions: z
-      .string()
-      .describe("JSON Lines or parquet of {question, answers}: whose answers are accepted"),
+    questions: dataFile(
+      z.string().describe("JSON Lines or parquet of {question, answers}: whose answers are accepted"),
+    ),
     ...recipeOptions,
     log: z.string().optional().describe("file that gets a line for each scored text: text, question, reward"),
     ...serveOptions(1278),

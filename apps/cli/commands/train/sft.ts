@@ -17,6 +17,7 @@ import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/t
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { settingOfPolicy } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { dataFile } from "../../fields.ts";
 import { inJob, type Job } from "../../job.ts";
 import { openTrainer, planEpochs, runSft } from "../../open/learners.ts";
 import {
@@ -45,17 +46,21 @@ import { memoryLine, modelLines, sftStepLine } from "../../report/training-repor
 
 const schema = z.strictObject({
   ...modelOptions,
-  data: z
-    .string()
-    .describe(
-      "JSON Lines of {segments: [{kind, text, tokens?}]}, {prompt, completion}, {messages: [{role, content}]} or Alpaca's {instruction, input, output}",
-    ),
-  validation: z
-    .string()
-    .optional()
-    .describe(
-      "conversations to evaluate on, as eval/loss; the checkpoint of the least stays as checkpoints/best",
-    ),
+  data: dataFile(
+    z
+      .string()
+      .describe(
+        "JSON Lines of {segments: [{kind, text, tokens?}]}, {prompt, completion}, {messages: [{role, content}]} or Alpaca's {instruction, input, output}",
+      ),
+  ),
+  validation: dataFile(
+    z
+      .string()
+      .optional()
+      .describe(
+        "conversations to evaluate on, as eval/loss; the checkpoint of the least stays as checkpoints/best",
+      ),
+  ),
   evalEvery: z.int().min(1).default(50).describe("with --validation: steps between evaluations"),
   recipe: recipeSchema.optional().meta({
     head: "name",

@@ -14,7 +14,8 @@ import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { algorithms } from "../../../../lib/train/algorithm/algorithm.ts";
 import { projectRoot } from "../../../project.ts";
 import { startFaultServer } from "../../../remote/fault-server.ts";
-import { runCli, runCliIn } from "../../run-cli.ts";
+import { startModelHub } from "../../../remote/hub/model-hub.ts";
+import { runCli, runCliIn, runCliWith } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -47,6 +48,29 @@ test("the configuration in a run's folder gives the same run again", async () =>
   const again = await runCli("sft", "--config", path("first/config.yaml"), "--out", path("again"));
   assert.equal(again.code, 0, again.stderr);
   assert.ok((await weights("first")).equals(await weights("again")));
+});
+
+test("data of the hub is trained on by its address, which the run's folder pins to a commit", async () => {
+  await using hub = await startModelHub("acme/talk", { "sets/train.jsonl": Buffer.from(asLines(rows)) });
+  const environment = { HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("hub") };
+  const data = ["--data", "hf://datasets/acme/talk/sets/train.jsonl", "--epochs", "2"];
+  const given = ["--model", path("model"), "--batch-size", "2", "--learning-rate", "1e-3"];
+  const there = await runCliWith(environment, "sft", ...given, ...data, "--out", path("hub-run"));
+  assert.equal(there.code, 0, there.stderr);
+  const config = parse(await readFile(path("hub-run/config.yaml"), "utf8"));
+  assert.equal(config.data, `hf://datasets/acme/talk@${hub.commit}/sets/train.jsonl`);
+  hub.files.set("sets/train.jsonl", Buffer.from("changed"));
+  const offline = { ...environment, HF_HUB_OFFLINE: "1" };
+  const again = await runCliWith(
+    offline,
+    "sft",
+    "--config",
+    path("hub-run/config.yaml"),
+    "--out",
+    path("hub-again"),
+  );
+  assert.equal(again.code, 0, again.stderr);
+  assert.ok((await weights("hub-run")).equals(await weights("hub-again")));
 });
 
 test("a training's config.yaml is resolved: from another folder it gives the same run, and its own goes on", async () => {

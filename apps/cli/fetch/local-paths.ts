@@ -1,13 +1,12 @@
-/** Models that options name on the Hugging Face hub: each becomes a folder of the hub's cache before a command sees it. */
+/** Models and data that options name elsewhere: each becomes a path of this machine before a command sees it. */
 import { existsSync } from "node:fs";
 import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import type { CommandIo } from "../command.ts";
 import type { Field } from "../fields.ts";
-import { progressLine } from "../report/progress.ts";
+import { fetchedFile } from "./fetched-file.ts";
+import { fromHub } from "./from-hub.ts";
 
 type Values = Record<string, unknown>;
-
-const mib = (numBytes: number): string => `${Math.round(numBytes / 2 ** 20)} MiB`;
 
 /** A path with a slip of the pen is taken for a name, and the hub's answer is half of what there is to say. */
 function asNoPath(error: unknown, text: string): unknown {
@@ -23,46 +22,44 @@ async function folderOf(text: unknown, io: CommandIo): Promise<unknown> {
   const { hubModel } = await import("../../../lib/remote/hub/hub-model.ts");
   if (hubModel(text) === undefined) return text;
   const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");
-  const progress = progressLine(io);
-  const { path, commit, numBytes } = await fetchModel(text, {
-    signal: io.signal,
-    onBytes: (done, total) => progress.show(`fetch ${text}: ${mib(done)} of ${mib(total)}`),
-    onWait: (why) => io.log(`fetch ${text}: waits, ${why}`),
-  }).catch((error) => {
+  return fromHub(text, fetchModel, io).catch((error) => {
     throw asNoPath(error, text);
   });
-  progress.end();
-  io.log(
-    `${text}: commit ${commit}, ${numBytes === 0 ? "from the cache" : `${mib(numBytes)} fetched`}: ${path}`,
-  );
-  return path;
 }
 
-async function foldersOf(value: unknown, io: CommandIo): Promise<unknown> {
-  if (!Array.isArray(value)) return folderOf(value, io);
-  const folders: unknown[] = [];
-  for (const each of value) folders.push(await folderOf(each, io));
-  return folders;
+/** A file of questions or conversations; of the hub, another server or an archive it becomes one of a cache. */
+async function fileOf(text: unknown, io: CommandIo): Promise<unknown> {
+  return typeof text !== "string" || existsSync(text) ? text : fetchedFile(text, io);
+}
+
+type ToPath = (text: unknown, io: CommandIo) => Promise<unknown>;
+
+async function pathsOf(value: unknown, toPath: ToPath, io: CommandIo): Promise<unknown> {
+  if (!Array.isArray(value)) return toPath(value, io);
+  const paths: unknown[] = [];
+  for (const each of value) paths.push(await toPath(each, io));
+  return paths;
 }
 
 /**
- * Options whose models are folders of this machine. A text that is a path here is left as it is.
+ * Options whose models and data are paths of this machine. A text that is a path here is left as it is.
  *
  * @param options - of a command, checked
  * @param fields - what its schema says of them
- * @throws ERR_REMOTE, ERR_IO as `fetchModel`
+ * @throws ERR_REMOTE, ERR_IO as `fetchModel` and `fetchedFile`
  */
-export async function withModelFolders(
+export async function withLocalPaths(
   options: Values,
   fields: readonly Field[],
   io: CommandIo,
 ): Promise<Values> {
   const found: Values = { ...options };
-  for (const { key, isModel, forms } of fields) {
+  for (const { key, isModel, isData, forms } of fields) {
     const value = found[key];
-    if (isModel) found[key] = await foldersOf(value, io);
+    if (isModel) found[key] = await pathsOf(value, folderOf, io);
+    else if (isData) found[key] = await pathsOf(value, fileOf, io);
     else if (typeof value === "object" && value !== null && forms.length > 0)
-      found[key] = await withModelFolders(
+      found[key] = await withLocalPaths(
         value as Values,
         forms.flatMap(({ keys }) => keys),
         io,

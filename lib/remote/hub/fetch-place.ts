@@ -1,0 +1,167 @@
+/** What the hub holds, fetched into the cache that Python shares, once: resumed where it broke off, checked, pinned. */
+import { rm, stat, statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
+import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
+import { CachedRepository, hubCacheFolder } from "../../base/files/hub-cache.ts";
+import { downloadFile } from "../files/download-file.ts";
+import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
+import type { HubPlace } from "./hub-model.ts";
+import { filesOfModel, type HubFile, oneFile, readRepository } from "./repository.ts";
+
+/** How a model is fetched. */
+export interface FetchModelOptions extends HubOptions {
+  /** The cache's folder. @default that of Python's huggingface_hub: `HF_HUB_CACHE`, `HF_HOME` */
+  readonly cache?: string | undefined;
+  /** Asks nobody: what is there is used. @default whether `HF_HUB_OFFLINE` is 1 */
+  readonly offline?: boolean | undefined;
+  /** Called with the bytes that are there, and those of all files together. */
+  readonly onBytes?: ((numBytes: number, totalBytes: number) => void) | undefined;
+  /** Called once when another process fetches the same model, and is waited for. */
+  readonly onWait?: ((message: string) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A model that is there. */
+export interface FetchedModel {
+  /** The model's folder, or the one file of it. */
+  readonly path: string;
+  /** The commit of its repository. */
+  readonly commit: string;
+  /** Bytes that came over the network. */
+  readonly numBytes: number;
+}
+
+const isOn = (text = ""): boolean => /^(1|on|yes|true)$/i.test(text);
+
+/** Fetches a model, or one file of a repository. @throws ERR_REMOTE, ERR_IO, ERR_ARGUMENT, ERR_ABORTED */
+export async function fetchPlace(place: HubPlace, options: FetchModelOptions): Promise<FetchedModel> {
+  const { cache = hubCacheFolder(), offline = isOn(process.env.HF_HUB_OFFLINE) } = options;
+  const cached = new CachedRepository(cache, place);
+  if (offline) return keptModel(place, cached);
+  const hub = hubOf(options);
+  const repository = await readRepository(place, hub, options.signal).catch((error) => {
+    throw withRemedy(error, place, hub);
+  });
+  const { commit } = repository;
+  const files =
+    place.file === undefined ? filesOfModel(repository, place.id) : oneFile(repository, place.id, place.file);
+  const numBytes = await new PlaceDownload(place, commit, cached, hub, options).run(files);
+  await cached.note(place.revision, commit);
+  return { path: join(cached.snapshot(commit), place.file ?? ""), commit, numBytes };
+}
+
+/** What an earlier call has fetched. */
+async function keptModel(
+  { id, revision, file = "" }: HubPlace,
+  cached: CachedRepository,
+): Promise<FetchedModel> {
+  const commit = await cached.commitOf(revision);
+  const path = join(cached.snapshot(commit ?? "none"), file);
+  const isThere = commit !== undefined && (await stat(path).catch(() => undefined)) !== undefined;
+  if (isThere) return { path, commit, numBytes: 0 };
+  const remedy = "Remedy: without HF_HUB_OFFLINE=1 it is fetched";
+  throw new SeekError("ERR_IO", `${id}@${revision}: not in the cache ${dirname(cached.folder)}. ${remedy}`);
+}
+
+function withRemedy(error: unknown, { kind, id, revision }: HubPlace, { endpoint, token }: Hub): unknown {
+  if (codeOf(error) !== "ERR_REMOTE") return error;
+  const { message } = error as Error;
+  const [what, path] = kind === "model" ? ["model", "folder"] : ["data set", "file"];
+  const isClosed = /got 40[13]/.test(message);
+  const hint = isClosed
+    ? token === undefined
+      ? "HF_TOKEN opens what is private or gated"
+      : "HF_TOKEN must be of a user who may read it"
+    : /got 404/.test(message)
+      ? `a ${what} and a revision that ${endpoint} has, or the path of a ${path}`
+      : "HF_HUB_OFFLINE=1 takes what was fetched before; HF_ENDPOINT names a mirror";
+  return new SeekError("ERR_REMOTE", `${id}@${revision}: ${message}. Remedy: ${hint}`, { cause: error });
+}
+
+/** What is missing, on its way into the cache. */
+class PlaceDownload {
+  readonly #place: HubPlace;
+  readonly #commit: string;
+  readonly #cached: CachedRepository;
+  readonly #hub: Hub;
+  readonly #options: FetchModelOptions;
+
+  constructor(
+    place: HubPlace,
+    commit: string,
+    cached: CachedRepository,
+    hub: Hub,
+    options: FetchModelOptions,
+  ) {
+    this.#place = place;
+    this.#commit = commit;
+    this.#cached = cached;
+    this.#hub = hub;
+    this.#options = options;
+  }
+
+  /** @returns bytes that came */
+  async run(files: readonly HubFile[]): Promise<number> {
+    using _lock = await this.#lock();
+    const missing: HubFile[] = [];
+    for (const file of files) if (!(await this.#isThere(file))) missing.push(file);
+    await this.#checkRoom(missing);
+    const total = missing.reduce((sum, { numBytes }) => sum + numBytes, 0);
+    let before = 0;
+    for (const file of missing) {
+      await this.#fetch(file, (numBytes) => this.#options.onBytes?.(before + numBytes, total));
+      before += file.numBytes;
+    }
+    for (const { name, checksum } of files) await this.#cached.link(this.#commit, name, checksum.hex);
+    return total;
+  }
+
+  /** By its size: what is in the cache had its checksum when it came. */
+  async #isThere({ checksum, numBytes }: HubFile): Promise<boolean> {
+    const found = await stat(this.#cached.blob(checksum.hex)).catch(() => undefined);
+    return found?.size === numBytes;
+  }
+
+  async #checkRoom(missing: readonly HubFile[]): Promise<void> {
+    const { bavail, bsize } = await statfs(this.#cached.folder);
+    const needed = missing.reduce((sum, { numBytes }) => sum + numBytes, 0);
+    if (needed <= bavail * bsize) return;
+    const gib = (numBytes: number): string => `${(numBytes / 2 ** 30).toFixed(1)} GiB`;
+    const what = `${this.#cached.folder}: expected room for ${gib(needed)}, got ${gib(bavail * bsize)}`;
+    throw new SeekError("ERR_IO", `${what}. Remedy: HF_HUB_CACHE names a folder with room`);
+  }
+
+  async #fetch({ name, checksum }: HubFile, onBytes: (numBytes: number) => void): Promise<void> {
+    const { endpoint, token } = this.#hub;
+    const place = name.split("/").map(encodeURIComponent).join("/");
+    const { kind, id } = this.#place;
+    const root = kind === "model" ? id : `datasets/${id}`;
+    const url = new URL(`${endpoint}/${root}/resolve/${this.#commit}/${place}`);
+    const how = { folder: this.#parts, onBytes, signal: this.#options.signal };
+    const { path } = await downloadFile({ url, token, checksum }, how);
+    await this.#cached.take(path, checksum.hex);
+    await rm(dirname(path), { recursive: true, force: true });
+  }
+
+  /** Where files grow; what breaks off is gone on with from there. */
+  get #parts(): string {
+    return join(this.#cached.folder, ".seekrl");
+  }
+
+  /** Ranks of one machine begin at once: one fetches, the others wait for it. */
+  async #lock(): Promise<FolderLock> {
+    const { onWait, signal } = this.#options;
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        return await lockFolder(this.#parts);
+      } catch (error) {
+        if (codeOf(error) !== "ERR_STATE") throw error;
+        if (isFirst) onWait?.((error as Error).message);
+      }
+      throwIfAborted(signal, this.#place.id);
+      await delay(200);
+    }
+  }
+}
