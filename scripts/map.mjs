@@ -186,7 +186,7 @@ const folders = {
   "lib/index-folder/shard": "an index as a part of a larger one",
   "lib/index-folder/change": "adding, removing and merging under a journal",
   "lib/remote/files": "files at an address",
-  "lib/remote/hub": "models of the Hugging Face hub by their names",
+  "lib/remote/hub": "models and data sets of the Hugging Face hub by their names",
   "lib/remote/hub/upload": "files into a repository of the hub, as one commit",
   "lib/remote/shards": "one search over the parts of an index on several machines",
   "lib/reward/metrics": "answers against references: EM, F1, BLEU, ROUGE, each system's rules",
