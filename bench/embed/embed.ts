@@ -2,11 +2,11 @@
  * How many tokens a second does an encoder embed, of ragged texts and of 32 x 128, and how long does one query take,
  * against sentence-transformers and transformers.js on the same texts?
  *
- * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 4] [--rounds 3] [--queries 12] [--only REGEX]`; the
- * folder is what make_models.py writes, `--only` chooses among the names below. SEEKRL_PYTHON names a Python with
+ * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 4] [--rounds 3] [--queries 12] [--only REGEX] [--json]`; the
+ * folder is what make_models.py writes, `--only` chooses among the names below, `--json` adds a line of figures a round. SEEKRL_PYTHON names a Python with
  * sentence-transformers, SEEKRL_PEER_MODULES a node_modules with @huggingface/transformers. All use as many threads as
  * there are processors. `--sample 4` takes every fourth batch of 32 in order of length, which leaves the peers' padding
- * as it is with all. Contenders are asked in turns; other work on the machine leaves the ratio of processor time alone.
+ * as it is with all. Contenders are asked in turns, in the other order every second time; other work on the machine leaves the ratio of processor time alone.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,6 +25,7 @@ const { values, positionals } = parseArgs({
     rounds: { type: "string", default: "3" },
     queries: { type: "string", default: "12" },
     only: { type: "string", default: "seekrl|sentence" },
+    json: { type: "boolean", default: false },
   },
 });
 const [folder = "", textsFile = ""] = positionals;
@@ -71,7 +72,7 @@ async function ours(name: string, options: EncoderOptions): Promise<Contender> {
 }
 
 function peer(name: string, command: string, options: readonly string[]): Contender {
-  const child = spawn(command, options, { stdio: ["pipe", "pipe", "ignore"] });
+  const child = spawn(command, options, { stdio: ["pipe", "pipe", "inherit"] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const run = async (line: string): Promise<Timing> => {
     child.stdin.write(`${line}\n`);
@@ -110,8 +111,9 @@ async function measure(
 ): Promise<Map<string, Timing[]>> {
   const timings = new Map(contenders.map(({ name }) => [name, [] as Timing[]]));
   for (const contender of contenders) await contender.run("passages 16");
-  for (const line of lines) {
-    for (const contender of contenders) timings.get(contender.name)?.push(await contender.run(line));
+  for (const [i, line] of lines.entries()) {
+    const order = i % 2 === 0 ? contenders : contenders.toReversed();
+    for (const contender of order) timings.get(contender.name)?.push(await contender.run(line));
   }
   return timings;
 }
@@ -161,6 +163,23 @@ for (const { name } of contenders) {
     (1000 * median(single.map(({ cpu }) => cpu))).toFixed(1),
     (ragged.get(name)?.[0]?.first ?? []).map((value) => value.toFixed(4)).join(" "),
   ]);
+}
+
+/** What a round measured of a contender: tokens a second, and the median of its share of the queries. */
+function roundOf(round: number, name: string): object {
+  const seconds = (timings: Map<string, Timing[]>): number =>
+    timings.get(name)?.[round]?.seconds ?? Number.NaN;
+  const share = Math.floor(Number(values.queries) / Number(values.rounds));
+  const single = (queries.get(name) ?? []).slice(round * share, (round + 1) * share);
+  return {
+    ragged: counts.passages / seconds(ragged),
+    even: counts.even / seconds(even),
+    query: 1000 * median(single.map((timing) => timing.seconds)),
+  };
+}
+for (let round = 0; values.json && round < Number(values.rounds); round += 1) {
+  const figures = Object.fromEntries(contenders.map(({ name }) => [name, roundOf(round, name)]));
+  process.stdout.write(`${JSON.stringify({ contenders: figures })}\n`);
 }
 for (const contender of contenders) contender.close();
 rmSync(scratch, { recursive: true });

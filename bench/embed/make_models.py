@@ -1,6 +1,7 @@
 """Makes the models and texts of bench/embed/embed.ts: random weights of true shapes, real word pieces.
 
-Run: python make_models.py TOKENIZER_JSON FOLDER   (TOKENIZER_JSON: a BERT tokenizer.json, such as MiniLM's)
+Run: python make_models.py [TOKENIZER_JSON] FOLDER   (TOKENIZER_JSON: a BERT tokenizer.json, such as MiniLM's; without it
+one is made up, of 30,000 words)
 Writes FOLDER/minilm-l6 and FOLDER/bge-base, each a sentence-transformers folder, with onnx/model.onnx for transformers.js
 where Python has the onnx package, and FOLDER/texts.json: 512 passages of log-normal lengths (median 90 tokens, at most
 512), 128 `even` ones of 128 tokens each, and 64 queries.
@@ -16,7 +17,7 @@ from pathlib import Path
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Normalize, Pooling, Transformer
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 SHAPES = {
@@ -26,8 +27,26 @@ SHAPES = {
 NAMES = dict(pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", mask_token="[MASK]")
 
 
+def made_up_tokenizer():
+    """As BERT's: lower case, words or pieces of them, [CLS] and [SEP] around."""
+    draw = random.Random(5)
+    syllables = [a + b for a in "bcdfghjklmnprstvwz" for b in "aeiou"]
+    letters = [chr(code) for code in range(33, 127) if not chr(code).isupper()]
+    pieces = [*NAMES.values(), *letters, *(f"##{letter}" for letter in letters)]
+    words = {"".join(draw.choices(syllables, k=draw.randint(2, 4))) for _ in range(40_000)}
+    vocabulary = {piece: i for i, piece in enumerate([*pieces, *sorted(words)[:30_000]])}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer, tokenizer.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+    ends = [(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=ends
+    )
+    tokenizer.decoder = decoders.WordPiece()
+    return tokenizer
+
+
 def tokenizer_of(path):
-    inner = Tokenizer.from_file(path)
+    inner = Tokenizer.from_file(path) if path else made_up_tokenizer()
     inner.no_padding()
     inner.no_truncation()
     inputs = ["input_ids", "token_type_ids", "attention_mask"]
@@ -70,8 +89,8 @@ def texts(tokenizer):
 
 
 def main():
-    path, folder = sys.argv[1], Path(sys.argv[2])
-    tokenizer = tokenizer_of(path)
+    *path, folder = sys.argv[1:]
+    tokenizer, folder = tokenizer_of(path[0] if path else None), Path(folder)
     for name, shape in SHAPES.items():
         torch.manual_seed(1)
         model = BertModel(BertConfig(vocab_size=len(tokenizer), attn_implementation="eager", **shape)).eval()

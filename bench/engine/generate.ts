@@ -46,7 +46,10 @@ async function round(seed: number): Promise<{ prefill: number; all: number }> {
   const started = performance.now();
   const roots = Array.from({ length: batch / group }, (_, s) =>
     engine.open(
-      Int32Array.from({ length: numPromptTokens }, (_, t) => (t * 31 + s * 7 + seed) % shape.vocabSize),
+      Int32Array.from(
+        { length: numPromptTokens },
+        (_, t) => (t * 31 + (s + seed * batch) * 7) % shape.vocabSize,
+      ),
     ),
   );
   const all = roots.flatMap((root) => [root, ...Array.from({ length: group - 1 }, () => root.fork())]);

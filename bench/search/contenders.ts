@@ -1,6 +1,7 @@
 /** The indexes that bench/search/peers.ts compares, each built once and asked in the same way. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { Index } from "usearch";
@@ -176,7 +177,7 @@ export class Faiss {
   async contender(data: Data, build: "flat" | "hnsw"): Promise<Contender> {
     const [vectors, queries] = [`${data.folder}/vectors.f32`, `${data.folder}/queries.f32`];
     const isNew = !existsSync(`${vectors}.faiss-${build}`);
-    const cost = await this.ask({ build, vectors, dim: data.dim, threads: 2, ...graph });
+    const cost = await this.ask({ build, vectors, dim: data.dim, threads: availableParallelism(), ...graph });
     const search = async ({ numQueries, batch, expansion }: Asked) => {
       const took = await this.ask({ search: build, queries, batch, ef: expansion, topK, count: numQueries });
       const bytes = readFileSync(`${queries}.ids`);

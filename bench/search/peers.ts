@@ -1,10 +1,11 @@
 /**
  * How many queries a second do the vector indexes answer at equal recall, against faiss and the usearch package?
  *
- * `npm run bench -- search/peers [--count 200000] [--dim 384] [--folder DIR] [--rounds 5]`: the mixture of
+ * `npm run bench -- search/peers [--count 200000] [--dim 384] [--folder DIR] [--rounds 5] [--json]`: the mixture of
  * mixture.ts, top 10. Needs a Python with faiss (`pip install faiss-cpu numpy`), named by SEEKRL_PYTHON. For every graph
- * the smallest expansion that reaches a recall is sought; then all are asked in turns, several rounds.
- * `--folder` keeps what was built, `--only REGEX` chooses among the indexes named below.
+ * the smallest expansion that reaches a recall is sought; then all are asked in turns, several rounds,
+ * every second one in the other order.
+ * `--folder` keeps what was built, `--only REGEX` chooses among the indexes named below, `--json` adds a line of figures a round.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     queries: { type: "string", default: "1024" },
     only: { type: "string" },
+    json: { type: "boolean", default: false },
   },
 });
 const [count, dim, numQueries] = [Number(values.count), Number(values.dim), Number(values.queries)];
@@ -76,16 +78,28 @@ async function settingFor(each: Contender, target: number, truth: Int32Array) {
 
 const median = (sample: number[]): number => sample.sort((a, b) => a - b)[sample.length >> 1] ?? Number.NaN;
 
+/** What each round measured, for `--json`: by table and name. */
+const told: Record<string, Record<string, Record<string, number>>>[] = [];
+
+function tell(round: number, title: string, name: string, figure: Record<string, number>): void {
+  const tables = told[round] ?? {};
+  const table = tables[title] ?? {};
+  told[round] = { ...tables, [title]: { ...table, [name]: { ...table[name], ...figure } } };
+}
+
 /** Queries per second of each, asked in turns so that what else the machine does hits all alike. */
 async function compare(
   settings: readonly { each: Contender; expansion: number }[],
   asked: Omit<Asked, "expansion">,
+  { title, figure }: { title: string; figure: string },
 ) {
   const costs = settings.map(() => ({ wall: [] as number[], cpu: [] as number[] }));
   for (let round = 0; round <= Number(values.rounds); round += 1) {
-    for (const [i, { each, expansion }] of settings.entries()) {
+    const order = [...settings.entries()];
+    for (const [i, { each, expansion }] of round % 2 === 0 ? order : order.reverse()) {
       const { seconds, cpuSeconds } = await each.search({ ...asked, expansion });
       if (round === 0) continue;
+      tell(round - 1, title, each.name, { [figure]: asked.numQueries / seconds });
       costs[i]?.wall.push(asked.numQueries / seconds);
       costs[i]?.cpu.push(asked.numQueries / cpuSeconds);
     }
@@ -141,8 +155,12 @@ async function report(title: string, group: readonly Contender[], target: number
   const sought = [];
   for (const each of group) sought.push(await settingFor(each, target, truth));
   const reached = sought.filter((setting) => setting !== undefined);
-  const batches = await compare(reached, { numQueries, batch: 256 });
-  const singles = await compare(reached, { numQueries: Math.min(numQueries, 64), batch: 1 });
+  const batches = await compare(reached, { numQueries, batch: 256 }, { title, figure: "together" });
+  const singles = await compare(
+    reached,
+    { numQueries: Math.min(numQueries, 64), batch: 1 },
+    { title, figure: "single" },
+  );
   print(
     `\n| ${title} | expansion | recall | queries/s, 256 at once | to the first | per processor second | to the first | one at a time | to the first |`,
   );
@@ -177,4 +195,5 @@ for (const name of ["exact-bf16", "hnsw-bf16", "hnsw-i8"]) {
   const times = [await open(true), await open(false)].map(({ seconds }) => (1000 * seconds).toFixed(1));
   print(`| ${name} | ${times.join(" | ")} |`);
 }
+if (values.json) for (const contenders of told) print(JSON.stringify({ contenders }));
 faiss.close();

@@ -3,9 +3,10 @@
  * that searches for each alone?
  *
  * `npm run bench -- serve/clients [--kind exact|hnsw] [--passages 200000] [--dim 384] [--dtype bf16|f32|i8]
- * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH]`: the clients are this process, the
+ * [--clients 32] [--seconds 3] [--rounds 5] [--encoder FOLDER] [--python PATH] [--json]`: the clients are this process, the
  * servers are others. No query repeats and nothing is cached. Queries are hashed, or encoded by `--encoder` in bfloat16.
- * With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too.
+ * With `--python`, bench/serve/server_peer.py (faiss, one search per request) is measured too. Servers are
+ * asked in turns, in the other order every second time; `--json` adds a line of figures a round.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,6 +27,7 @@ const { values } = parseArgs({
     rounds: { type: "string", default: "5" },
     encoder: { type: "string" },
     python: { type: "string" },
+    json: { type: "boolean", default: false },
   },
 });
 const [numPassages, dim, numClients] = [values.passages, values.dim, values.clients].map(Number) as [
@@ -157,7 +159,7 @@ const servers = await Promise.all([
 ]);
 for (const { url } of servers) await ask(url, new Agent());
 for (let round = 0; round < Number(values.rounds); round += 1) {
-  for (const server of servers) {
+  for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
     const [idle] = servers.filter((other) => other !== server);
     server.rounds.push(await measure(server.url, (idle ?? server).url));
   }
@@ -168,4 +170,8 @@ process.stdout.write(
 );
 const [alone, , together] = servers.map(({ rounds }) => median(rounds.map(({ rate }) => rate)));
 process.stdout.write(`${((together ?? 0) / (alone ?? 1)).toFixed(1)} times the rate of one by one\n`);
+for (let round = 0; values.json && round < Number(values.rounds); round += 1) {
+  const contenders = Object.fromEntries(servers.map(({ name, rounds }) => [name, rounds[round]]));
+  process.stdout.write(`${JSON.stringify({ contenders })}\n`);
+}
 for (const { child } of servers) child.kill();
