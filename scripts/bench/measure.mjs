@@ -47,7 +47,7 @@ class Sides {
   async #last(command, args, env) {
     const { run, root } = this.#context;
     const { stdout } = await run(command, args, { cwd: root, env });
-    const result = objectsIn(stdout)[0];
+    const result = objectsIn(stdout).at(-1);
     if (result === undefined) throw new Error("printed no line of JSON");
     return result;
   }
