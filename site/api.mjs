@@ -1,7 +1,7 @@
 /** Writes the reference of the library, what every entry of the package exports, as pages: `node site/api.mjs FOLDER`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Application } from "typedoc";
+import { Application, Converter } from "typedoc";
 import { root } from "./pages.mjs";
 
 /** The source behind each name that users import from: `lib/search` behind `seekrl/search`. */
@@ -9,13 +9,23 @@ function entriesOf() {
   const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   return Object.entries(exports)
     .filter(([, target]) => typeof target === "object")
-    .map(([path, { types }]) => [/^\.\/dist\/(.+)\.d\.ts$/.exec(types)[1], name + path.slice(1)]);
+    .map(([path, { types }]) => [sourceOf(types), name + path.slice(1)]);
+}
+
+function sourceOf(types) {
+  return /^\.\/dist\/(.+)\.d\.ts$/.exec(types)[1];
+}
+
+/** TypeDoc calls a folder's index by the folder's name. */
+function moduleOf(source) {
+  return source.replace(/\/index$/, "");
 }
 
 async function writeApi(out) {
-  const entries = new Map(entriesOf());
+  const names = entriesOf();
+  const entries = new Map(names.map(([source, name]) => [moduleOf(source), name]));
   const app = await Application.bootstrap({
-    entryPoints: [...entries.keys()].map((source) => join(root, `${source}.ts`)),
+    entryPoints: names.map(([source]) => join(root, `${source}.ts`)),
     tsconfig: join(root, "tsconfig.json"),
     out,
     name: "SeekRL",
@@ -30,8 +40,11 @@ async function writeApi(out) {
     logLevel: "Warn",
     treatWarningsAsErrors: true,
   });
+  // Before they are sorted.
+  app.converter.on(Converter.EVENT_RESOLVE_BEGIN, ({ project }) => {
+    for (const module of project.children ?? []) module.name = entries.get(module.name) ?? module.name;
+  });
   const project = await app.convert();
-  for (const module of project?.children ?? []) module.name = entries.get(module.name) ?? module.name;
   if (project) await app.generateOutputs(project);
   if (!project || app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
 }

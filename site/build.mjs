@@ -1,7 +1,7 @@
 /** Builds the site into dist/site and checks every link of it: the project's pages, and the library's reference beside them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { renameSync, rmSync } from "node:fs";
+import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { findFaults } from "./check.mjs";
 import { root } from "./pages.mjs";
@@ -22,6 +22,7 @@ await Promise.all([
   run("site/api.mjs", api),
 ]);
 renameSync(api, join(out, "api"));
+copyFileSync(join(root, "web", "public", "icon.svg"), join(out, "icon.svg"));
 const faults = findFaults(out);
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;

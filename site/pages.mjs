@@ -21,7 +21,9 @@ export const sections = [
   {
     title: "Tutorials",
     pages: [
+      ["docs/tutorials/your-documents.md"],
       ["docs/your-own-agent.md"],
+      ["docs/tutorials/node-service.md"],
       ["docs/systems/rag-r1.md"],
       ["docs/systems/search-r1.md"],
       ["docs/systems/research.md"],
@@ -38,7 +40,7 @@ export const sections = [
       ["docs/encoders.md"],
       ["docs/remote.md"],
       ["docs/serving.md"],
-      ["docs/retrieval-scale.md"],
+      ["docs/retrieval-scale.md", "Up to a billion passages"],
     ],
   },
   {
@@ -71,13 +73,31 @@ export const sections = [
   },
   {
     title: "Concepts",
-    pages: [["ARCHITECTURE.md"], ["docs/parallel-training.md"], ["docs/scaling.md"]],
+    pages: [
+      ["docs/concepts/loop.md"],
+      ["docs/concepts/each-token-once.md"],
+      ["docs/concepts/laws.md"],
+      ["docs/concepts/memory-stack.md"],
+      ["docs/parallel-training.md"],
+      ["docs/scaling.md"],
+      ["ARCHITECTURE.md"],
+    ],
   },
   {
     title: "Reference",
-    pages: [["docs/cli.md"], ["docs/recipes.md"], ["docs/models.md"], ["docs/sampling.md"]],
+    pages: [
+      ["docs/cli.md"],
+      ["docs/files.md"],
+      ["docs/recipes.md"],
+      ["docs/models.md"],
+      ["docs/sampling.md"],
+    ],
   },
-  { title: "Results", pages: results.map((file) => [file]), isClosed: true },
+  {
+    title: "Results",
+    pages: [["docs/results.md", "Overview"], ...results.map((file) => [file])],
+    isClosed: true,
+  },
   {
     title: "The project",
     pages: [
@@ -104,6 +124,7 @@ export function resolveLink(file, href) {
   const [, path = "", anchor = ""] = /^([^#]*)(#.*)?$/.exec(href) ?? [];
   if (path === "") return href;
   const target = posix.join(posix.dirname(file), path).replace(/\/$/, "");
+  if (target === "bench/results") return "/results.md";
   return files.includes(target) ? `/${addressOf(target)}${anchor}` : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** How VitePress makes the site: pages and sidebar from the table, links as they stand in the project's files. */
-import { readdirSync } from "node:fs";
-import { relative, sep } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 import { addressOf, anchorOf, files, headingOf, resolveLink, root, sections } from "../pages.mjs";
 
 const sidebar = sections.map(({ title, pages, isClosed = false }) => ({
@@ -33,13 +33,29 @@ function followEach(tokens, file) {
   }
 }
 
+/** Pictures that are drawn stand in the page itself, whose theme colours them; photographs stay files. */
+function drawPictures(md) {
+  const show = md.renderer.rules.image;
+  md.renderer.rules.image = (tokens, i, options, env, self) => {
+    const source = tokens[i].attrGet("src");
+    if (!source.endsWith(".svg")) return show(tokens, i, options, env, self);
+    const svg = readFileSync(join(dirname(env.realPath ?? env.path), source), "utf8");
+    return `<span class="picture" v-html="${md.utils.escapeHtml(JSON.stringify(svg))}"></span>`;
+  };
+}
+
 /** What holds no page: every folder beside docs, where Markdown may lie that a build or a run has written. */
 const others = readdirSync(root)
   .filter((name) => !name.endsWith(".md") && !["docs", "bench"].includes(name))
   .map((name) => `${name}/**`);
 
+/** TypeDoc's pages are none of VitePress', which would look for them among its own. */
+const api = { text: "The library", link: "/api/index.html", target: "_self" };
+sidebar.find(({ text }) => text === "Reference").items.push(api);
+
 export default {
   title: "SeekRL",
+  head: [["link", { rel: "icon", href: "/icon.svg" }]],
   description: "Trains and serves language models that reason with search.",
   srcDir: "..",
   outDir: "../dist/site",
@@ -47,12 +63,16 @@ export default {
   srcExclude: [...others, "bench/!(results)/**"],
   rewrites: (file) => (files.includes(file) ? addressOf(file) : file),
   // What stands in angle brackets in the project's pages is text.
-  markdown: { html: false, anchor: { slugify: anchorOf }, config: followLinks },
+  markdown: {
+    html: false,
+    anchor: { slugify: anchorOf },
+    config: (md) => md.use(followLinks).use(drawPictures),
+  },
   // The largest file is the index of the search, which is loaded when somebody searches.
   vite: { build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
     sidebar,
-    nav: [{ text: "API", link: "/api/index.html", target: "_self" }],
+    nav: [api],
     outline: [2, 3],
     search: { provider: "local" },
     docFooter: { prev: "Before", next: "Next" },

@@ -124,3 +124,28 @@ test("every call of the models' and the sampling page ends well without a downlo
     if (call.startsWith("ask")) assert.match(stdout, /found: Nightwinter[\s\S]*answer: Loromos/);
   }
 });
+
+/** What is asked for less of in the tutorial. */
+const tutorial: readonly (readonly [RegExp, string])[] = [
+  [/--num-questions 200/, "--num-questions 4"],
+  [/^sft (.*) --epochs 2 /, "sft $1 --epochs 1 "],
+  [/--steps 16 --batch-questions 48/, "--steps 1 --batch-questions 2"],
+];
+
+test("the calls of the tutorial lead from documents to a trained agent and what it has learnt", () => {
+  const own = join(folder, "tutorial");
+  mkdirSync(own);
+  symlinkSync(join(projectRoot, "world"), join(own, "world"));
+  const shown = callsOf(readPage("tutorials/your-documents.md"));
+  assert.equal(shown.length, 12);
+  const said = shown.map((call) =>
+    run(
+      tutorial.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call),
+      own,
+    ),
+  );
+  assert.match(said[3] ?? "", /EM at most/);
+  assert.match(said[5] ?? "", /trajectories in right\.jsonl/);
+  assert.match(said[10] ?? "", /^em /m);
+  assert.match(said[11] ?? "", /answer:/);
+});
