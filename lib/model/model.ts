@@ -27,7 +27,7 @@ export interface ModelOptions {
   /** `cpu` or `cuda`. @default "cpu" */
   readonly device?: string;
   /**
-   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads; CPU only. Rank 0 generates, scores and trains,
+   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads, on cards one each. Rank 0 generates, scores and trains,
    * the others call {@link Model.follow}. @default one process holds all
    */
   readonly tensorParallel?: ProcessGroup | undefined;

@@ -55,14 +55,17 @@ export function gatherSeconds(bytes: number, { inside, between }: Group): number
 }
 
 /**
- * Seconds of an all-reduce: a reduce-scatter and an all-gather.
+ * Seconds of a sum that devices make in pairs, then in pairs of pairs, so that its order depends on nothing (`tree_reduce`
+ * of native/comm): in each round every device sends all of it to one other.
  *
  * @param bytes - of what each device has
- * @param group - who takes part
+ * @param group - who takes part; a power of two
  * @returns seconds; 0 for a group of one
  */
-export function allReduceSeconds(bytes: number, group: Group): number {
-  return 2 * gatherSeconds(bytes, group);
+export function pairSumSeconds(bytes: number, { inside, between }: Group): number {
+  const rounds = ({ members, link }: Ring): number =>
+    Math.log2(members) * (bytes / link.bytesPerSecond + link.latencySeconds);
+  return rounds(inside) + rounds(between);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { DecoderConfig } from "../model/config/config.ts";
 import { begunAtOnce } from "../rollout/ranked-questions.ts";
 import { piecesOfShare } from "../train/batch/families.ts";
 import type { ZeroLevel } from "../train/memory/plan.ts";
-import { allReduceSeconds, broadcastSeconds, type Group, gatherSeconds, groupOf } from "./collectives.ts";
+import { broadcastSeconds, type Group, gatherSeconds, groupOf, pairSumSeconds } from "./collectives.ts";
 import type { Cluster } from "./machine.ts";
 import type { Parts } from "./parts.ts";
 import { type RolloutSeconds, rolloutSeconds } from "./rollouts.ts";
@@ -99,10 +99,9 @@ function groupsOf({ cluster, layout: { tensor, rolloutDevices } }: PlannedStep):
   };
 }
 
-/** Parts of a device that shares its products: two all-reduces of f32 sums a layer forward, two backward. */
+/** Parts of a device that shares its products: two sums in f32 a layer forward, two backward. */
 function sharedParts({ parts, config: { numLayers, hiddenSize } }: PlannedStep, group: Group): Parts {
-  const forward = (tokens: number): number =>
-    2 * numLayers * allReduceSeconds(4 * tokens * hiddenSize, group);
+  const forward = (tokens: number): number => 2 * numLayers * pairSumSeconds(4 * tokens * hiddenSize, group);
   return {
     ...parts,
     decodeSeconds: (work) => parts.decodeSeconds(work) + forward(work.sequences),

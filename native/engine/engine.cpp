@@ -33,13 +33,17 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
       idle_memory_(Work::kGenerate, [this] { release_cache(); }) {
   pool_.set_num_blocks(wanted_blocks());
   options_.max_tokens = std::min(options.max_tokens, pool_.num_blocks() * options.block_tokens);
+  if (is_shared()) {
+    pool_.list_copies();
+    decoder_->parallel().together([&] { return open_command(number_, pool_.block_tokens(), options_.cache_dtype); },
+                                  [] {});
+  }
   if (pool_.layout() != BlockLayout::kOnCard) {
     take_cache();
-    if (decoder_->parallel().is_split()) pool_.list_copies();
-    decoder_->parallel().together([&] { return open_command(number_, pool_.block_tokens(), pool_.num_blocks()); },
-                                  [] {});
     return;
   }
+  // Rank 0 alone draws: nothing of a next step can be asked of the others before its draws are home.
+  if (is_shared()) return;
   flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options_.max_tokens);
 }
 

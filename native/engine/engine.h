@@ -127,7 +127,10 @@ class Engine {
   void check_sampling(const SamplingOptions& options) const;
   void take_cache();
   void release_cache();
+  bool is_shared() const { return decoder_->parallel().is_split(); }
+  int64_t bytes_beside_cache() const;
   int64_t wanted_blocks() const;
+  void take_shared_cache();
   void check_fits();
   void drop_stale_caches();
   int64_t version_of(const Sequence& sequence) const;
@@ -168,7 +171,7 @@ class Engine {
   Scheduler scheduler_;
   Runner runner_;
   StepBudget budget_;
-  std::unique_ptr<Flight> flight_;  // on a card
+  std::unique_ptr<Flight> flight_;  // on a card, where one process holds the model
   std::vector<int32_t> closed_;     // closed ones that still serve forks
   std::vector<int32_t> held_;       // those with held logits, or that had them
   int64_t num_running_ = 0;

@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "base/pages.h"
 #include "engine/engine.h"
+#include "engine/follow/step_command.h"
+#include "engine/memory/shared_cache.h"
 #include "engine/memory/step_bytes.h"
 #include "ops/card/memory.h"
 #include "ops/card/products/quant.h"
@@ -35,19 +37,21 @@ int64_t Engine::wanted_blocks() const {
   const at::Device device = decoder_->device();
   int64_t num_bytes = options_.cache_bytes;
   if (num_bytes == 0 && device.is_cpu()) num_bytes = kUsualBytes;
-  if (num_bytes == 0) {
-    const int64_t scratch = decoder_->quantised().empty() ? 0 : ops::kQuantScratch;
-    num_bytes =
-        room_beside_step(device, scratch + step_bytes(decoder_->config(), {options_.limits, options_.max_tokens}));
-  }
-  const int64_t most = pool_.blocks_for(options_.max_tokens) * options_.limits.max_batch_rows;
-  return std::clamp<int64_t>(num_bytes / pool_.block_bytes(), 1, most);
+  if (num_bytes == 0) num_bytes = room_beside_step(device, bytes_beside_cache());
+  return blocks_in(num_bytes, pool_, pool_.blocks_for(options_.max_tokens) * options_.limits.max_batch_rows);
+}
+
+// Of a card.
+int64_t Engine::bytes_beside_cache() const {
+  const int64_t scratch = decoder_->quantised().empty() ? 0 : ops::kQuantScratch;
+  return scratch + step_bytes(decoder_->config(), {options_.limits, options_.max_tokens});
 }
 
 // Whatever else is on the card by now, half as many as often as it takes: sequences go on with fewer.
 void Engine::take_cache() {
   if (pool_.has_storage()) return;
   scheduler_.forget_rows();
+  if (is_shared()) return take_shared_cache();
   for (int64_t num_blocks = wanted_blocks();; num_blocks /= 2) {
     try {
       pool_.take_storage(num_blocks);
@@ -62,11 +66,19 @@ void Engine::take_cache() {
   swap_.set_room(std::min(kHostCaches * pool_.num_blocks() * pool_.block_bytes(), host));
 }
 
+// What sequences had in it is computed again: other ranks have no host memory for theirs.
+void Engine::take_shared_cache() {
+  const bool is_measured = options_.num_blocks == 0 && options_.cache_bytes == 0 && !decoder_->device().is_cpu();
+  const WantedCache wanted = {wanted_blocks(), is_measured ? bytes_beside_cache() : 0};
+  decoder_->parallel().together([&] { return cache_command(number_, wanted); },
+                                [&] { take_alike(pool_, wanted, *decoder_); });
+}
+
 // What sequences have in it waits on the host; what is under way runs again.
 void Engine::release_cache() {
   if (decoder_->device().is_cpu()) return pool_.release_free();
   if (!pool_.has_storage()) return;
-  flight_->release();
+  if (flight_) flight_->release();
   drop_stale_caches();
   for (const auto& [id, sequence] : sequences_) scheduler_.swap_out(*sequence);
   pool_.drop_storage();

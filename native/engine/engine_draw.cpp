@@ -97,6 +97,7 @@ Engine::Draws Engine::draw(const std::vector<Row>& rows, const at::Tensor& logit
   const bool are_all = std::ssize(requests) == logits_RV.size(0);
   draws.samples = sample(are_all ? logits_RV : logits_RV.index_select(0, at::tensor(drawn_R).to(logits_RV.device())),
                          requests, decoder_->config().logit_softcap, decoder_->logits_part());
+  decoder_->parallel().require_whole();
   return draws;
 }
 

@@ -24,13 +24,13 @@ bool Follower::run_on_learner(const Decoder& decoder, const Command& command) {
   }
   const int64_t number = from.number();
   if (task == Task::kScoreBatch) {
-    const train::Batch batch = train::read_batch(from);
+    const train::Batch batch = train::on(train::read_batch(from), decoder->device());
     train::score_tokens(policy(decoder, number), batch, from.plain<double>());
     return true;
   }
   switch (task) {
-    case Task::kAccumulate: accumulate(number, from); return true;
-    case Task::kValues: critics_.at(number).values(train::read_batch(from)); return true;
+    case Task::kAccumulate: accumulate(*decoder, number, from); return true;
+    case Task::kValues: critics_.at(number).values(train::on(train::read_batch(from), decoder->device())); return true;
     case Task::kUpdate: with_learner(number, [&](auto& learner) { learner.step(from.plain<double>()); }); return true;
     case Task::kZeroGradients:
       with_learner(number, [](auto& learner) { learner.optimizer().zero_gradients(); });
@@ -73,8 +73,8 @@ void Follower::open_learner(const Decoder& decoder, CommandReader& from, bool is
 }
 
 // What it tells of its rows rank 0 knows as well.
-void Follower::accumulate(int64_t learner, CommandReader& from) {
-  const train::Batch batch = train::read_batch(from);
+void Follower::accumulate(const model::Decoder& decoder, int64_t learner, CommandReader& from) {
+  const train::Batch batch = train::on(train::read_batch(from), decoder.device());
   if (const auto trainer = trainers_.find(learner); trainer != trainers_.end()) {
     const auto options = from.plain<train::LossOptions>();
     train::LossSums sums;

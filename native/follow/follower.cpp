@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/util/Exception.h>
 
 #include <exception>
 #include <utility>
@@ -39,6 +40,10 @@ void Follower::run() {
     if (task_of(told.command) == Task::kClose) return;
     try {
       run(told);
+    } catch (const c10::OutOfMemoryError& error) {
+      const Error named = parallel.full_card(error);
+      parallel.report(named);
+      throw named;
     } catch (const std::exception& error) {
       // Rank 0 throws it too, and says it.
       if (model::TensorParallel::is_alike(error)) continue;

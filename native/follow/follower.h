@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "base/idle_memory.h"
 #include "engine/memory/block_pool.h"
 #include "engine/runner.h"
 #include "model/adapters/adapter.h"
@@ -30,10 +31,9 @@ class Follower {
   struct Engine {
     engine::BlockPool pool;
     engine::Runner runner;
+    IdleMemory idle_memory;  // while rank 0 trains, which then gives its own back
 
-    Engine(const Decoder& decoder, int64_t number, int64_t block_tokens)
-        : pool(decoder->own_config(), block_tokens, decoder->dtype(), decoder->device()),
-          runner(decoder, pool, number) {}
+    Engine(const Decoder& decoder, int64_t number, int64_t block_tokens, engine::CacheDtype cache_dtype);
   };
 
   void run(const model::Told& told);
@@ -46,7 +46,7 @@ class Follower {
 
   void step(const model::Command& command);
   void open_learner(const Decoder& decoder, model::CommandReader& from, bool is_critic);
-  void accumulate(int64_t learner, model::CommandReader& from);
+  void accumulate(const model::Decoder& decoder, int64_t learner, model::CommandReader& from);
   // Calls it with the trainer or critic of that number.
   template <class Call>
   void with_learner(int64_t number, Call call);

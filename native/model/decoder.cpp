@@ -90,8 +90,8 @@ int64_t Decoder::logits_part() const {
 }
 
 at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
-  if (!device_.is_cpu()) return ops::card_logits(hidden_RD, head_VD_);
-  const at::Tensor own_RV = ops::linear(hidden_RD, head_VD_, {});
+  const at::Tensor own_RV =
+      device_.is_cpu() ? ops::linear(hidden_RD, head_VD_, {}) : ops::card_logits(hidden_RD, head_VD_);
   if (!parallel_.is_split()) return own_RV;
   return parallel_.joined_rows(own_RV.t(), parallel_.rows(config_.vocab_size)).t();
 }

@@ -53,7 +53,7 @@ class Decoder {
 
   // Parameters are allocated and zero; fill them with read_weights (weights.h) or initialise. A tied quantised head
   // is a copy of its own; embeddings, norms and biases stay in `dtype`. With a group of several ranks this one holds
-  // its slices alone; CPU. One that is unread has parameters without memory, until it is given `stored`.
+  // its slices alone. One that is unread has parameters without memory, until it is given `stored`.
   Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, QuantOf quant_of = {},
           const Expect& expect = {}, std::shared_ptr<comm::ProcessGroup> group = nullptr, bool is_unread = false);
 

@@ -80,8 +80,10 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, 
   check(config_);
   parallel_ = TensorParallel(std::move(group), config_);
   own_config_ = parallel_.own(config_);
-  require(!parallel_.is_split() || device.is_cpu(), ErrorCode::kDevice,
-          "tensorParallel: expected a model on the CPU, between whose processes sums go over Gloo, got one on a card");
+  require(!parallel_.is_split() || device.is_cpu() || own_config_.intermediate_size % 8 == 0, ErrorCode::kArgument,
+          "tensorParallel: ", parallel_.size(),
+          " cards: expected feed-forward channels in slices of a multiple of 8, got ", own_config_.intermediate_size,
+          " a rank; take fewer ranks");
   require(device.is_cpu() || c10::isReducedFloatingType(dtype), ErrorCode::kDtype,
           "dtype: expected bfloat16, of which a card's kernels are, got float32");
   embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect,

@@ -78,9 +78,10 @@ at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRo
   const FeedForward& first = all.front();
   if (are_together(adapters) && !ops::needs_grad(x_TD, choice.weights_TA, first.gate.weight_NK.plain_NK)) {
     const auto gate = function == Gate::kGelu ? cuda::Gate::kGeluTanh : cuda::Gate::kSilu;
-    return ops::card_experts(x_TD, choice, card_weights(), gate);
+    return parallel.summed(ops::card_experts(x_TD, choice, card_weights(), gate));
   }
-  return apply_each(x_TD, {choice.weights_TA, choice.chosen_TA.to(at::kLong)}, function, adapters);
+  const Choice chosen = {parallel.shared(choice.weights_TA), choice.chosen_TA.to(at::kLong)};
+  return parallel.summed(apply_each(parallel.shared(x_TD), chosen, function, adapters));
 }
 
 at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gate function,

@@ -22,11 +22,11 @@ struct Projection {
     return adapters.add_to(ops::linear(x_MK, weight_NK, bias_N), x_MK, place);
   }
 
-  // The same where ranks have columns of the weight: what they give is summed, and the bias added once.
+  // The same where ranks have columns of the weight: what they give is summed in f32, and the bias added once.
   at::Tensor apply_summed(const at::Tensor& x_MK, const AdapterRows& adapters, const TensorParallel& parallel) const {
     if (!parallel.is_split()) return apply(x_MK, adapters);
-    const at::Tensor sum_MN = parallel.summed(adapters.add_to(ops::linear(x_MK, weight_NK, {}), x_MK, place));
-    return bias_N.defined() ? sum_MN + bias_N : sum_MN;
+    const at::Tensor sum_MN = parallel.summed(adapters.add_to(ops::partial_linear(x_MK, weight_NK), x_MK, place));
+    return (bias_N.defined() ? ops::add_bias(sum_MN, bias_N) : sum_MN).to(x_MK.scalar_type());
   }
 };
 

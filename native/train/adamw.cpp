@@ -173,17 +173,27 @@ void AdamW::check_gradients(double norm, double divisor) {
   });
 }
 
-// Each rank's own part, added in the order of ranks.
+// Each rank's own part, added in the order of ranks; of what all have under tensor parallelism, rank 0's.
 double AdamW::card_norm() const {
   const auto squares = [](const at::Tensor& x) {
     return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble).square();
   };
-  if (layout_.num_ranks() == 1) return std::sqrt(squares(gradients_->sums()).item<double>());
+  comm::ProcessGroup* const ranks = parallel_.is_split() ? parallel_.group().get() : group();
+  if (!parallel_.is_split() && layout_.num_ranks() == 1) {
+    return std::sqrt(squares(gradients_->sums()).item<double>());
+  }
   at::Tensor own = at::zeros({1}, parameters_.front().value.options().dtype(at::kDouble).requires_grad(false));
-  for (const ops::TrainedParameter& each : trained_) own.add_(squares(each.gradient));
-  const at::Tensor all = at::empty({layout_.num_ranks()}, at::kDouble);
-  group()->all_gather(all, own.to(at::kCPU), "all-gather of the gradient's norm").wait();
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    if (is_counted(slices_[pieces_[i].parameter])) own.add_(squares(trained_[i].gradient));
+  }
+  const at::Tensor all = at::empty({ranks->size()}, at::kDouble);
+  ranks->all_gather(all, own.to(at::kCPU), "all-gather of the gradient's norm").wait();
   return std::sqrt(all.sum().item<double>());
+}
+
+// What every rank has counts once.
+bool AdamW::is_counted(const model::Slice& slice) const {
+  return !parallel_.is_split() || !slice.is_all() || parallel_.rank() == 0;
 }
 
 std::vector<BlockRun> AdamW::gradient_runs(const std::function<bool(const model::Slice&)>& is_wanted) const {
@@ -198,10 +208,9 @@ std::vector<BlockRun> AdamW::gradient_runs(const std::function<bool(const model:
   return runs;
 }
 
-// Squares of slices are summed over ranks, in their order; those of what every rank has are rank 0's.
+// Squares of slices are summed over ranks, in their order.
 double AdamW::sliced_norm() const {
-  const auto is_counted = [&](const model::Slice& slice) { return !slice.is_all() || parallel_.rank() == 0; };
-  const double own = square_sum(gradient_runs(is_counted), nullptr);
+  const double own = square_sum(gradient_runs([&](const model::Slice& slice) { return is_counted(slice); }), nullptr);
   const at::Tensor sent = at::full({1}, own, at::kDouble), all = at::empty({parallel_.size()}, at::kDouble);
   parallel_.group()->all_gather(all, sent, "tensor parallelism: the gradient's norm").wait();
   double sum = 0;
@@ -221,6 +230,7 @@ double AdamW::step(double learning_rate) {
   gradients_->reduce();
   const double norm = this->norm();  // waits for a card
   if (group() != nullptr) group()->require_whole("gradients");
+  parallel_.require_whole();
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;
   const double divisor = is_clipped ? norm / options_.max_grad_norm : 1.0;
   check_gradients(norm, divisor);

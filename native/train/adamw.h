@@ -119,6 +119,7 @@ class AdamW {
   double norm() const;
   double card_norm() const;
   double sliced_norm() const;
+  bool is_counted(const model::Slice& slice) const;
   std::vector<BlockRun> gradient_runs(const std::function<bool(const model::Slice&)>& is_wanted) const;
   std::vector<model::StoredTensor> own_slices(std::vector<model::StoredTensor> stored) const;
   void check_gradients(double norm, double divisor);

@@ -72,4 +72,15 @@ Batch make_batch(const BatchArrays& arrays, int64_t vocab_size, at::Device devic
   return batch;
 }
 
+Batch on(Batch batch, at::Device device) {
+  if (device.is_cpu()) return batch;
+  for (at::Tensor* tensor : tensors_of(batch)) {
+    if (!tensor->defined() || !tensor->is_cpu()) continue;
+    const at::Tensor there = ops::empty_list(tensor->numel(), tensor->scalar_type(), device);
+    ops::send(there, tensor->const_data_ptr());
+    *tensor = there;
+  }
+  return batch;
+}
+
 }  // namespace seekrl::train

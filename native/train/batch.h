@@ -38,4 +38,16 @@ struct BatchArrays {
 // Checks the arrays against one another (ERR_SHAPE, ERR_RANGE) and sends them to `device`, for which nobody waits.
 Batch make_batch(const BatchArrays& arrays, int64_t vocab_size, at::Device device);
 
+// Its tensors, in one order; undefined ones too.
+template <class AnyBatch>
+auto tensors_of(AnyBatch& batch) {
+  return std::vector<decltype(&batch.tokens_T)>{
+      &batch.tokens_T,          &batch.positions_T,         &batch.rows_R,       &batch.targets_R,
+      &batch.sequences_R,       &batch.weights_R,           &batch.advantages_R, &batch.old_logprob_R,
+      &batch.rollout_logprob_R, &batch.reference_logprob_R, &batch.returns_R,    &batch.old_values_R};
+}
+
+// One that is there, or on the CPU and then sent, for which nobody waits.
+Batch on(Batch batch, at::Device device);
+
 }  // namespace seekrl::train

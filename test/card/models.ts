@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { native } from "../../lib/base/addon/native.ts";
+import type { ProcessGroup } from "../../lib/comm/process-group.ts";
 import type { DecoderShape } from "../../lib/model/config/config.ts";
 import { Model } from "../../lib/model/model.ts";
 import type { Policy } from "../../lib/model/policy.ts";
@@ -59,10 +60,11 @@ export async function modelOn(
   device: "cpu" | "emulated",
   shape: DecoderShape,
   weights?: QuantisedWeights,
+  tensorParallel?: ProcessGroup,
 ): Promise<Model> {
   await native().setNumThreads(1);
   await (await Model.create({ ...base, numLayers: 1 }, { device: "emulated", dtype: "bfloat16" })).close();
-  return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08, weights });
+  return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08, weights, tensorParallel });
 }
 
 /** Ids that every shape here knows. */

@@ -95,7 +95,7 @@ TEST("a product of NF4 has the bits of bf16's with the weight that its codes mea
     const at::Tensor x = random_tensor({m, k}, 5), bias = random_tensor({n}, 6);
     const QuantWeight weight = quantised(QuantKind::kNf4, random_tensor({n, k}, 7));
     const at::Tensor plain = weight.to_float().to(at::kBFloat16);
-    EXPECT(same_bits(ops::quant_linear(x, weight, bias), ops::linear(x, plain, bias)));
+    EXPECT(same_bits(ops::quant_linear(x, weight, bias, at::kFloat), ops::linear(x, plain, bias)));
   }
 }
 
@@ -105,7 +105,7 @@ TEST("a product of a quantised weight is close to the f32 one over what the code
   for (const QuantKind kind : {QuantKind::kInt8, QuantKind::kInt4, QuantKind::kNf4}) {
     const QuantWeight weight = quantised(kind, random_tensor({n, k}, 7));
     const at::Tensor expected = at::linear(x, weight.to_float(), bias);
-    const double gap = (ops::quant_linear(x, weight, bias) - expected).norm().item<double>();
+    const double gap = (ops::quant_linear(x, weight, bias, at::kFloat) - expected).norm().item<double>();
     // Half a step of 127 at the largest of 32 normal numbers, against their own size.
     EXPECT(gap < 8e-3 * expected.norm().item<double>());
   }
@@ -124,7 +124,7 @@ TEST("the input gradient of a frozen weight is that of the weight its codes mean
     EXPECT(same_bits(found, expected));
 
     const at::Tensor x = random_tensor({m, k}, 10).requires_grad_();
-    ops::quant_linear(x, weight, {}).backward(y_grad);
+    ops::quant_linear(x, weight, {}, at::kFloat).backward(y_grad);
     EXPECT(same_bits(x.grad(), expected));
   }
 }

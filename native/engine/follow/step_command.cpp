@@ -59,9 +59,15 @@ void read_row(Reader& from, const AdapterOf& adapter_of, ToldStep& step) {
 
 }  // namespace
 
-Command open_command(int64_t engine, int64_t block_tokens, int64_t num_blocks) {
-  return {static_cast<int64_t>(Task::kOpenEngine), engine, block_tokens, num_blocks};
+Command open_command(int64_t engine, int64_t block_tokens, CacheDtype cache_dtype) {
+  return {static_cast<int64_t>(Task::kOpenEngine), engine, block_tokens, static_cast<int64_t>(cache_dtype)};
 }
+
+Command cache_command(int64_t engine, const WantedCache& wanted) {
+  return {static_cast<int64_t>(Task::kTakeCache), engine, wanted.num_blocks, wanted.step_bytes};
+}
+
+WantedCache to_cache(const Command& command) { return {command[2], command[3]}; }
 
 Command step_command(int64_t engine, const BlockPool::Copies& copies, const std::vector<Row>& rows) {
   Command command = {static_cast<int64_t>(Task::kStep), engine, std::ssize(copies)};

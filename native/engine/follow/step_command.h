@@ -8,15 +8,19 @@
 #include <vector>
 
 #include "engine/memory/block_pool.h"
+#include "engine/memory/shared_cache.h"
 #include "engine/scheduler.h"
 #include "model/parallel/tensor_parallel.h"
 
 namespace seekrl::engine {
 
-// `engine`: its number.
-model::Command open_command(int64_t engine, int64_t block_tokens, int64_t num_blocks);
+// `engine`: its number. Its blocks have no memory yet.
+model::Command open_command(int64_t engine, int64_t block_tokens, CacheDtype cache_dtype);
+model::Command cache_command(int64_t engine, const WantedCache& wanted);
 model::Command step_command(int64_t engine, const BlockPool::Copies& copies, const std::vector<Row>& rows);
 model::Command close_command(int64_t engine);
+
+WantedCache to_cache(const model::Command& command);
 
 // A step as another rank has it: sequences that know what the step needs of them, and nothing else.
 struct ToldStep {

@@ -59,6 +59,7 @@ void BlockPool::take_storage(int64_t num_blocks) {
 
 void BlockPool::drop_storage() {
   TORCH_INTERNAL_ASSERT(num_used() == 0);
+  copies_.clear();  // of what is gone
   free_all(num_blocks());
   keys_.clear();
   values_.clear();

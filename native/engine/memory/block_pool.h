@@ -80,6 +80,7 @@ class BlockPool {
     return blocks[i / block_tokens_] * block_tokens_ + i % block_tokens_;
   }
 
+  at::Device device() const { return options_.device(); }
   BlockLayout layout() const { return layout_; }
   bool is_coded() const { return options_.dtype() == at::kByte; }
   int64_t block_bytes() const {

@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "engine/sampling/row_edits.h"
 #include "ops/card/card.h"
+#include "ops/card/products/token_logprob.h"
 #include "ops/card/transfer.h"
 
 namespace seekrl::engine {
@@ -33,6 +36,33 @@ cuda::SampleRow row_of(const SampleRequest& request) {
           .presence = static_cast<float>(options.presence_penalty),
           .wants_entropy = request.wants_entropy ? 1 : 0,
           .num_top = static_cast<int32_t>(request.num_top)};
+}
+
+double temperature_of(const SampleRequest& request) {
+  const double temperature = request.options->temperature;
+  return temperature == 0 ? 1 : temperature;
+}
+
+// Of logits times the inverse temperature, log-probabilities, as combine_scores makes them. normalisers: of all rows
+// under a temperature, on the CPU: entropies, maxima and logarithms of sums.
+void score_by_parts(std::vector<Sample>& samples, const std::vector<SampleRequest>& requests,
+                    const std::function<at::Tensor(double temperature)>& normalisers) {
+  std::map<double, at::Tensor> known;
+  const auto of = [&](double temperature, int64_t list, size_t row) {
+    at::Tensor& all_3R = known[temperature];
+    if (!all_3R.defined()) all_3R = normalisers(temperature).contiguous();
+    return all_3R.const_data_ptr<float>()[static_cast<size_t>(list * all_3R.size(1)) + row];
+  };
+  for (size_t r = 0; r < samples.size(); ++r) {
+    Sample& sample = samples[r];
+    if (sample.token < 0) continue;
+    const double temperature = temperature_of(requests[r]);
+    const float max = of(temperature, 1, r), log_sum = of(temperature, 2, r);
+    const auto score = [&](float z) { return (z - max) - log_sum; };
+    sample.logprob = score(sample.logprob);
+    for (kernels::TopToken& top : sample.top) top.logprob = score(top.logprob);
+    if (requests[r].wants_entropy) sample.entropy = of(1, 0, r);
+  }
 }
 
 }  // namespace
@@ -71,7 +101,7 @@ CardRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t v
 }
 
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
-                                   double softcap) {
+                                   double softcap, int64_t part) {
   const int64_t vocab_size = logits_RV.size(1), num_rows = std::ssize(requests);
   const at::Tensor logits = logits_RV.contiguous();
   const CardRequests packed = pack_requests(requests, vocab_size, logits.device());
@@ -92,15 +122,21 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
                                  .num_rows = num_rows,
                                  .vocab_size = vocab_size,
                                  .softcap = static_cast<float>(softcap),
-                                 .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr())};
+                                 .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr()),
+                                 .gives_logits = part > 0};
   ops::check(ops::card().sample(call, ops::stream_of(logits)));
   const at::Tensor home = drawn.to(at::kCPU);
   const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());
   std::vector<Sample> samples;
   for (int64_t r = 0; r < num_rows; ++r) samples.push_back({found[r].token, found[r].logprob, found[r].entropy});
-  if (!lists_top) return samples;
-  const at::Tensor top_home = top.to(at::kCPU);
-  for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_home, r, requests[r].num_top);
+  if (lists_top) {
+    const at::Tensor top_home = top.to(at::kCPU);
+    for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_home, r, requests[r].num_top);
+  }
+  if (part > 0)
+    score_by_parts(samples, requests, [&](double temperature) {
+      return ops::card_normalisers(logits, part, temperature, softcap).to(at::kCPU);
+    });
   return samples;
 }
 

@@ -24,8 +24,9 @@ inline constexpr int64_t kTopBytes = kernels::kMaxTop * sizeof(kernels::TopToken
 // What came home of one row.
 std::vector<kernels::TopToken> top_of(const at::Tensor& home, int64_t row, int64_t num_top);
 
-// logits_RV: f32 on a card. 12 bytes a row come back, and 160 of all where one lists its most likely tokens.
+// logits_RV: f32 on a card. 12 bytes a row come back, and 160 of all where one lists its most likely tokens. `part`: as
+// of sample(); 12 bytes more for each temperature then.
 std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests,
-                                   double softcap);
+                                   double softcap, int64_t part);
 
 }  // namespace seekrl::engine

@@ -32,9 +32,9 @@ namespace seekrl::cuda {
           each(rotary_angles) each(product) each(add_low_rank) each(paged_attention)                             \
               each(paged_attention_scratch_floats) each(prefill_attention) each(span_attention)                  \
                   each(span_attention_gradient) each(sample) each(next_step) each(edit_words) each(score_logits) \
-                      each(logit_gradients) each(policy_rows) each(value_rows) each(adamw) each(squared_norm)    \
-                          each(quant_product) each(dequantise) each(search_vectors) each(vector_search_parts)    \
-                              each(vector_search_scratch_bytes) each(rescore_vectors)                            \
+                      each(combine_scores) each(logit_gradients) each(policy_rows) each(value_rows) each(adamw)  \
+                          each(squared_norm) each(quant_product) each(dequantise) each(search_vectors)           \
+                              each(vector_search_parts) each(vector_search_scratch_bytes) each(rescore_vectors)  \
                                   each(vector_rescore_scratch_bytes) each(add_layer_norm) each(bias_gelu)        \
                                       each(pool_texts) each(choose_experts) each(sort_calls) each(gather_calls)  \
                                           each(expert_product) each(add_experts) each(num_processors)

@@ -142,7 +142,8 @@ at::Tensor AdapterRows::add_on_card(const at::Tensor& y_MN, const at::Tensor& x_
   }
   TORCH_INTERNAL_ASSERT(runs_.size() == 1 && runs_.front().begin == 0);
   const ops::CardPair& rounded = first.on_card(tables_->dtype)[static_cast<size_t>(projection)];
-  return ops::card_add_low_rank(y_MN, x_MK, all, rounded, pair->down_RK, pair->up_NR);
+  const auto [down_RK, up_NR] = first.entered(projection);
+  return ops::card_add_low_rank(y_MN, x_MK, all, rounded, down_RK, up_NR);
 }
 
 at::Tensor AdapterRows::add_to(at::Tensor y_MN, const at::Tensor& x_MK, int64_t projection) const {

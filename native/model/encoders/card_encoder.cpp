@@ -38,7 +38,7 @@ cuda::PoolKind pool_kind(Pooling pooling) {
 }
 
 at::Tensor linear(const at::Tensor& x_TK, const Affine& affine) {
-  return ops::card_linear(x_TK, affine.weight, affine.bias);
+  return ops::card_linear(x_TK, affine.weight, affine.bias, affine.weight.scalar_type());
 }
 
 // The same with its sums in f32.

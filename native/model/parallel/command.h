@@ -32,6 +32,7 @@ enum class Task : int64_t {
   kEndAdapter,
   // an engine on it
   kOpenEngine,
+  kTakeCache,
   kStep,
   kCloseEngine,
   // what learns

@@ -1,4 +1,5 @@
-// Collectives block the device thread: what follows needs their sums.
+// What follows needs the sums: on the CPU collectives block the device thread, on a card what is computed after them
+// waits there.
 #include "model/parallel/tensor_parallel.h"
 
 #include <ATen/core/Tensor.h>
@@ -9,12 +10,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <sstream>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "model/parallel/all_check.h"
-#include "ops/head/row_parts.h"
 #include "ops/kernel_path.h"
 
 namespace seekrl::model {
@@ -29,11 +30,14 @@ using torch::autograd::variable_list;
 constexpr int64_t kFirstWords = 1024;
 constexpr int64_t kHead = 2;
 
-// Overwrites the part where it is contiguous.
+constexpr const char* kGather = "tensor parallelism: gather";
+
+// In f32, rounded once where the part has fewer bits. Overwrites the part where it is contiguous and f32.
 at::Tensor sum_of(ProcessGroup& group, const at::Tensor& part) {
-  at::Tensor sum = part.contiguous();
+  const at::ScalarType dtype = part.scalar_type();
+  at::Tensor sum = part.to(c10::isReducedFloatingType(dtype) ? at::kFloat : dtype).contiguous();
   group.tree_reduce(sum, "tensor parallelism: sum");
-  return sum;
+  return sum.to(dtype);
 }
 
 struct HeldGroup : torch::CustomClassHolder {
@@ -138,13 +142,13 @@ at::Tensor TensorParallel::joined_rows(const at::Tensor& own, const Slice& slice
   }
   shape[0] = each * size();
   at::Tensor all = at::empty(shape, own.options());
-  group_->all_gather(all, padded, "tensor parallelism: gather").wait();
+  group_->all_gather(all, padded, kGather).wait();
   return all.narrow(0, 0, slice.whole);
 }
 
 void TensorParallel::check_same(const at::Tensor& own, const std::string& name) const {
   const at::Tensor sent = at::empty({1}, at::kLong), all = at::empty({size()}, at::kLong);
-  sent.mutable_data_ptr<int64_t>()[0] = digest(own.detach().contiguous());
+  sent.mutable_data_ptr<int64_t>()[0] = digest(own.detach().to(at::kCPU).contiguous());
   group_->all_gather(all, sent, "tensor parallelism: digests").wait();
   for (int64_t other = 0; other < size(); ++other) {
     require(all.const_data_ptr<int64_t>()[other] == sent.const_data_ptr<int64_t>()[0], ErrorCode::kInternal,
@@ -159,18 +163,20 @@ at::Tensor TensorParallel::joined(const at::Tensor& own, const Slice& slice, con
     check_same(own, name);
     return own;
   }
-  if (slice.dim == 0) return joined_rows(own, slice);
   // Columns as rows: ranks stand one behind the other then.
-  return joined_rows(own.t().contiguous(), slice).t();
+  const at::Tensor whole = slice.dim == 0 ? joined_rows(own, slice) : joined_rows(own.t().contiguous(), slice).t();
+  group_->finish(kGather);  // who is given it believes it
+  return whole;
 }
 
 ops::HeadSlice TensorParallel::head_slice(const Slice& slice) const {
   if (!is_split()) return {};
-  return {slice.first, slice.whole, [group = group_](const at::Tensor& own_R4) {
-            const int64_t num_rows = own_R4.size(0), num_ranks = group->size();
-            at::Tensor all_M4 = at::empty({num_ranks * num_rows, 4}, own_R4.options());
-            group->all_gather(all_M4, own_R4, "tensor parallelism: scores").wait();
-            return ops::combined_stats(all_M4.view({num_ranks, num_rows, 4}));
+  return {slice.first, slice.whole, [group = group_](const at::Tensor& own) {
+            std::vector<int64_t> shape = own.sizes().vec();
+            shape.insert(shape.begin(), group->size());
+            at::Tensor all = at::empty({group->size() * own.numel()}, own.options());
+            group->all_gather(all, own.view({-1}), "tensor parallelism: scores").wait();
+            return all.view(shape);
           }};
 }
 
@@ -179,10 +185,38 @@ void TensorParallel::together(const std::function<Command()>& command, const std
   tell(command());
   try {
     body();
+    require_whole();
+  } catch (const c10::OutOfMemoryError& error) {
+    // The others wait for sums that do not come.
+    const Error named = full_card(error);
+    report(named);
+    throw named;
   } catch (const std::exception& error) {
     report(error);
     throw;
   }
+}
+
+void TensorParallel::require_whole() const {
+  if (is_split()) group_->require_whole("tensor parallelism");
+}
+
+Error TensorParallel::full_card(const c10::OutOfMemoryError& error) const {
+  std::ostringstream text;
+  text << "tensor parallelism: expected room on the card of rank " << rank()
+       << " for what all ranks compute together; give the cache less (cacheBytes), take fewer tokens at once or more "
+          "ranks: "
+       << error.what_without_backtrace();
+  return {ErrorCode::kMemory, text.str()};
+}
+
+int64_t TensorParallel::least(int64_t own) const {
+  if (!is_split()) return own;
+  const at::Tensor sent = at::empty({1}, at::kLong), all = at::empty({size()}, at::kLong);
+  sent.mutable_data_ptr<int64_t>()[0] = own;
+  group_->all_gather(all, sent, "tensor parallelism: room").wait();
+  const int64_t* const numbers = all.const_data_ptr<int64_t>();
+  return *std::min_element(numbers, numbers + size());
 }
 
 void TensorParallel::end_with(std::weak_ptr<const void> thing, Command command) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/util/Exception.h>
 
 #include <cstdint>
 #include <exception>
@@ -12,11 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "comm/process_group.h"
 #include "model/config.h"
 #include "model/parallel/command.h"
 #include "model/parallel/slice.h"
-#include "ops/head/token_logprob.h"
+#include "ops/head/head_slice.h"
 
 namespace seekrl::model {
 
@@ -70,6 +72,13 @@ class TensorParallel {
   // Runs `body`, in which all ranks take part: rank 0 tells the others, who run it in `next_command`'s reader. An error
   // that says what was asked wrongly all ranks throw alike, who were asked the same; any other ends the job of all.
   void together(const std::function<Command()>& command, const std::function<void()>& body) const;
+  // Once the host has waited for a card, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE where a sum
+  // was aborted. Nothing where one process holds all.
+  void require_whole() const;
+  // What a rank says whose card cannot hold its part; where one fails the job of all ends.
+  Error full_card(const c10::OutOfMemoryError& error) const;
+  // Of all ranks' numbers.
+  int64_t least(int64_t own) const;
   // The command is told before any other once `thing` is gone, on rank 0.
   void end_with(std::weak_ptr<const void> thing, Command command) const;
   // On every rank but 0: what rank 0 does next.

@@ -6,7 +6,7 @@ namespace seekrl::node {
 namespace {
 
 train::Batch batch_for(const train::Critic& critic, const train::BatchArrays& arrays) {
-  return train::make_batch(arrays, critic.decoder().config().vocab_size, critic.decoder().device());
+  return train::make_batch(arrays, critic.decoder().config().vocab_size, train::batch_device(critic.decoder()));
 }
 
 }  // namespace

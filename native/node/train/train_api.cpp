@@ -19,7 +19,8 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
         info.Env(), device_queue(),
         [policy = policy_of(info[0], info[1]), arrays = to_batch_arrays(info[2]),
          temperature = to_number(info[3], "temperature")] {
-          const auto batch = train::make_batch(arrays, policy.decoder->config().vocab_size, policy.decoder->device());
+          const auto batch =
+              train::make_batch(arrays, policy.decoder->config().vocab_size, train::batch_device(*policy.decoder));
           const auto scores = train::scores(policy, batch, temperature);
           return Scores{to_floats(scores.logprob_R), to_floats(scores.entropy_R)};
         },
@@ -87,7 +88,8 @@ Napi::Value TrainerHandle::accumulate(const Napi::CallbackInfo& info) {
                 [trainer = learner(), arrays = to_batch_arrays(info[0]), options = to_loss_options(info[1]),
                  sums = sums_of(info[2]), num_recomputed = to_integer(info[3], "numRecomputed")] {
                   const auto& decoder = trainer->decoder();
-                  const auto batch = train::make_batch(arrays, decoder.config().vocab_size, decoder.device());
+                  const auto batch =
+                      train::make_batch(arrays, decoder.config().vocab_size, train::batch_device(decoder));
                   train::accumulate(*trainer, batch, options, *sums, num_recomputed);
                 });
   });

@@ -21,6 +21,7 @@
 #include "ops/head/composed_logprob.h"
 #include "ops/head/head_products.h"
 #include "ops/head/row_chunks.h"
+#include "ops/head/row_parts.h"
 #include "ops/kernel_path.h"
 #include "ops/products/quant_linear.h"
 #include "ops/scratch.h"
@@ -77,7 +78,7 @@ Scored forward_cpu(const at::Tensor& hidden_RD, const Weight& weight_VD, const a
       }
     });
   });
-  return {slice.is_all() ? stats_R4 : slice.combine(stats_R4), logits};
+  return {slice.is_all() ? stats_R4 : combined_stats(slice.gather(stats_R4)), logits};
 }
 
 // The gradients of all rows' results as two arrays, zero where autograd has none.
@@ -189,7 +190,8 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
   require(!weight_VD.is_quant() || is_card || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
   if (is_card) {
-    const auto [logprob_R, entropy_R] = card_token_logprob(hidden_RD, weight_VD, ids_R, temperature, logit_softcap);
+    const auto [logprob_R, entropy_R] =
+        card_token_logprob(hidden_RD, weight_VD, ids_R, temperature, logit_softcap, slice);
     return {logprob_R, entropy_R};
   }
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {

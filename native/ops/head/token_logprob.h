@@ -3,9 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include <cstdint>
-#include <functional>
-
+#include "ops/head/head_slice.h"
 #include "ops/products/weight.h"
 
 namespace seekrl::ops {
@@ -15,20 +13,10 @@ struct TokenLogprob {
   at::Tensor entropy_R;  // f32, entropy of the row's distribution, in nats
 };
 
-// Where the weight is some rows of a head that is shared out: which of `whole` they begin at, and what makes of the
-// max, log_sum, entropy and scaled logit of the id (minus infinity where it is another's) that this part has, [R, 4],
-// the max, log_sum, entropy and log-probability of whole rows (row_parts.h).
-struct HeadSlice {
-  int64_t first = 0, whole = 0;
-  std::function<at::Tensor(const at::Tensor& own_R4)> combine = {};
-
-  bool is_all() const { return whole == 0; }
-};
-
 // Logits are hidden_RD weight_VD^T / temperature, made for a few rows at a time and never stored for all: memory
 // grows with R x D and V. logit_softcap > 0: they are bounded by ops::softcap_ before the temperature divides them.
-// Differentiable in hidden and weight through both results; a quantised weight takes no gradient. Of a slice, on the
-// CPU alone, ids are those of the whole head, and the gradient of hidden is what this slice gives to it.
+// Differentiable in hidden and weight through both results; a quantised weight takes no gradient. Of a slice
+// ids are those of the whole head, and the gradient of hidden is what this slice gives to it.
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                            double temperature, double logit_softcap = 0, const HeadSlice& slice = {});
 

@@ -2,6 +2,7 @@
 // elsewhere.
 #include "ops/products/linear.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/linear.h>
@@ -91,6 +92,18 @@ class LinearFunction : public torch::autograd::Function<LinearFunction> {
   }
 };
 
+class BiasFunction : public torch::autograd::Function<BiasFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MN, const at::Tensor& bias_N) {
+    context->save_for_backward({bias_N});
+    return x_MN + bias_N;
+  }
+  static variable_list backward(AutogradContext* context, variable_list grads) {
+    const at::Tensor bias_N = context->get_saved_variables()[0];
+    return {grads[0], context->needs_input_grad(1) ? bias_gradient(bias_N, grads[0]) : at::Tensor()};
+  }
+};
+
 at::Tensor forward_bf16(const Bf16Rows& x, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   const int64_t n = weight_NK.size(0);
   at::Tensor y_MN = at::empty({x.m, n}, weight_NK.options().dtype(at::kFloat));
@@ -142,7 +155,8 @@ at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at:
   check(x_MK, weight_NK, bias_N);
   if (is_on_card(weight_NK)) {
     const bool has_eights = weight_NK.size(0) % 8 == 0 && weight_NK.size(1) % 8 == 0;
-    return has_eights ? card_linear(x_MK, weight_NK, bias_N) : wide_linear(x_MK, weight_NK, bias_N);
+    return has_eights ? card_linear(x_MK, weight_NK, bias_N, weight_NK.scalar_type())
+                      : wide_linear(x_MK, weight_NK, bias_N);
   }
   if (is_cpu_f32(x_MK, weight_NK, bias_N)) {
     if (!needs_grad(x_MK, weight_NK, bias_N)) return forward_cpu(x_MK, weight_NK, bias_N);
@@ -164,7 +178,19 @@ at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at:
 }
 
 at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor& bias_N) {
-  return weight.is_quant() ? quant_linear(x_MK, weight.quant, bias_N) : linear(x_MK, weight.plain_NK, bias_N);
+  return weight.is_quant() ? quant_linear(x_MK, weight.quant, bias_N, x_MK.scalar_type())
+                           : linear(x_MK, weight.plain_NK, bias_N);
+}
+
+at::Tensor partial_linear(const at::Tensor& x_MK, const Weight& weight) {
+  if (weight.is_quant()) return quant_linear(x_MK, weight.quant, {}, at::kFloat);
+  const at::Tensor& weight_NK = weight.plain_NK;
+  check(x_MK, weight_NK, {});
+  return is_on_card(weight_NK) ? card_linear(x_MK, weight_NK, {}, at::kFloat) : linear(x_MK, weight_NK, at::Tensor());
+}
+
+at::Tensor add_bias(const at::Tensor& x_MN, const at::Tensor& bias_N) {
+  return needs_grad(x_MN, bias_N) ? BiasFunction::apply(x_MN, bias_N) : x_MN + bias_N;
 }
 
 }  // namespace seekrl::ops

@@ -83,9 +83,10 @@ struct Held : torch::CustomClassHolder {
   QuantWeight weight;
 };
 
-at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N,
+                      at::ScalarType dtype) {
   if (!weight.is_on_cpu()) {
-    at::Tensor y_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options());
+    at::Tensor y_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options().dtype(dtype));
     card_quant_product(y_MN, x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous(), weight, bias_N);
     return y_MN;
   }
@@ -99,21 +100,23 @@ at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const a
 class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const QuantWeight& weight,
-                            const std::optional<at::Tensor>& bias_N) {
+                            const std::optional<at::Tensor>& bias_N, at::ScalarType dtype) {
     hold_weight(context, weight);
-    return forward_of(x_MK, weight, bias_N.value_or(at::Tensor()));
+    context->saved_data["entered"] = static_cast<int64_t>(x_MK.scalar_type());
+    return forward_of(x_MK, weight, bias_N.value_or(at::Tensor()), dtype);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const QuantWeight& weight = held_weight(context);
-    const at::Tensor y_grad = grads[0].contiguous();
+    const auto entered = static_cast<at::ScalarType>(context->saved_data["entered"].toInt());
+    const at::Tensor y_grad = grads[0].to(entered).contiguous();
     at::Tensor x_grad = at::empty({y_grad.size(0), weight.k()}, y_grad.options());
     if (weight.is_on_cpu()) {
       quant_input_grad(x_grad.mutable_data_ptr<float>(), y_grad.const_data_ptr<float>(), y_grad.size(0), weight);
     } else {
       card_quant_input_gradient(x_grad, y_grad, weight);
     }
-    return {x_grad, at::Tensor(), at::Tensor()};
+    return {x_grad, at::Tensor(), at::Tensor(), at::Tensor()};
   }
 };
 
@@ -188,16 +191,17 @@ const QuantWeight& held_weight(AutogradContext* context) {
   return static_cast<const Held*>(context->saved_data["weight"].toCapsule().get())->weight;
 }
 
-at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N) {
+at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N,
+                        at::ScalarType dtype) {
   require(x_MK.dim() == 2 && x_MK.size(1) == weight.k() &&
               (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight.n())),
           ErrorCode::kShape, "linear: expected x [M, ", weight.k(), "], bias [", weight.n(), "], got ", x_MK.sizes());
   require(!needs_grad(bias_N), ErrorCode::kState, "linear: a quantised weight is frozen, and so is its bias");
   require(!weight.is_on_cpu() || is_cpu_f32(x_MK), ErrorCode::kDtype,
           "linear: quantised weights: expected x in f32 on the CPU, got ", x_MK.scalar_type(), " on ", x_MK.device());
-  if (!needs_grad(x_MK)) return forward_of(x_MK, weight, bias_N);
+  if (!needs_grad(x_MK)) return forward_of(x_MK, weight, bias_N, dtype);
   const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
-  return QuantLinearFunction::apply(x_MK, weight, bias);
+  return QuantLinearFunction::apply(x_MK, weight, bias, dtype);
 }
 
 }  // namespace seekrl::ops

@@ -18,15 +18,6 @@ Command accumulate_command_of(int64_t number, const Batch& batch, const Rest& re
   return to.plain(rest).number(num_recomputed).take();
 }
 
-// Of a batch, in one order.
-template <class AnyBatch>
-auto tensors_of(AnyBatch& batch) {
-  return std::vector<decltype(&batch.tokens_T)>{
-      &batch.tokens_T,          &batch.positions_T,         &batch.rows_R,       &batch.targets_R,
-      &batch.sequences_R,       &batch.weights_R,           &batch.advantages_R, &batch.old_logprob_R,
-      &batch.rollout_logprob_R, &batch.reference_logprob_R, &batch.returns_R,    &batch.old_values_R};
-}
-
 }  // namespace
 
 Command open_command(Task task, int64_t number, const model::Policy& policy, const AdamWOptions& options) {

@@ -25,6 +25,16 @@ const model::TensorParallel& parallel_of(const Learner& learner) {
   return learner.decoder().parallel();
 }
 
+template <class Learner>
+Batch there(const Learner& learner, const Batch& batch) {
+  return on(batch, learner.decoder().device());
+}
+
+// Where a sum over cards may be aborted: so that it is known to be whole before it is believed.
+at::Tensor home(const at::Tensor& x, const model::TensorParallel& parallel) {
+  return parallel.is_split() ? x.to(at::kCPU) : x;
+}
+
 // Of a state's tensor: all of it where a learner has more tensors than its optimiser.
 model::Slice slice_at(const std::vector<model::Slice>& slices, size_t place) {
   return place < slices.size() ? slices[place] : model::Slice();
@@ -42,15 +52,19 @@ std::shared_ptr<Learner> open_learner(const model::Policy& policy, const AdamWOp
   return learner;
 }
 
+at::Device batch_device(const model::Decoder& decoder) {
+  return decoder.parallel().is_split() ? at::Device(at::kCPU) : decoder.device();
+}
+
 void accumulate(Trainer& trainer, const Batch& batch, const LossOptions& options, LossSums& sums,
                 int64_t num_recomputed) {
   parallel_of(trainer).together([&] { return accumulate_command(trainer.number(), batch, options, num_recomputed); },
-                                [&] { trainer.accumulate(batch, options, sums, num_recomputed); });
+                                [&] { trainer.accumulate(there(trainer, batch), options, sums, num_recomputed); });
 }
 
 void accumulate(Critic& critic, const Batch& batch, double clip, ValueSums& sums, int64_t num_recomputed) {
   parallel_of(critic).together([&] { return accumulate_command(critic.number(), batch, clip, num_recomputed); },
-                               [&] { critic.accumulate(batch, clip, sums, num_recomputed); });
+                               [&] { critic.accumulate(there(critic, batch), clip, sums, num_recomputed); });
 }
 
 at::Tensor values(const Critic& critic, const Batch& batch) {
@@ -60,7 +74,8 @@ at::Tensor values(const Critic& critic, const Batch& batch) {
     return to.take();
   };
   at::Tensor values_R;
-  parallel_of(critic).together(command, [&] { values_R = critic.values(batch); });
+  parallel_of(critic).together(command,
+                               [&] { values_R = home(critic.values(there(critic, batch)), parallel_of(critic)); });
   return values_R;
 }
 
@@ -71,7 +86,10 @@ TokenScores scores(const model::Policy& policy, const Batch& batch, double tempe
     return to.plain(temperature).take();
   };
   TokenScores found;
-  policy.parallel().together(command, [&] { found = score_tokens(policy, batch, temperature); });
+  policy.parallel().together(command, [&] {
+    const TokenScores own = score_tokens(policy, on(batch, policy.decoder->device()), temperature);
+    found = {home(own.logprob_R, policy.parallel()), home(own.entropy_R, policy.parallel())};
+  });
   return found;
 }
 

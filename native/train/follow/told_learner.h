@@ -21,6 +21,9 @@ namespace seekrl::train {
 template <class Learner>
 std::shared_ptr<Learner> open_learner(const model::Policy& policy, const AdamWOptions& options);
 
+// Where a batch is made: on the model's device, or on the CPU where other ranks are told of it.
+at::Device batch_device(const model::Decoder& decoder);
+
 // As the learner's own, on all ranks.
 void accumulate(Trainer& trainer, const Batch& batch, const LossOptions& options, LossSums& sums,
                 int64_t num_recomputed);

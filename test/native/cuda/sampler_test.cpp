@@ -243,6 +243,27 @@ TEST("a row of which all is forbidden has no token, one that is not finite has n
   for (const size_t r : {1, 2, 3, 5}) EXPECT(drawn[r].token == 0 && std::isnan(drawn[r].logprob));
 }
 
+TEST("a row whose scores are made of parts is drawn from as ever, and told the logits of what was drawn and listed") {
+  const int64_t size = 700, count = 2;
+  const std::vector<float> logits = normals<float>(count * size, 6, 3);
+  std::vector<SampleRow> rows = {row_of(1), row_of(2)};
+  rows[1].temperature = 0.5;
+  const std::vector<DrawnToken> usual = draw(logits, rows);
+  for (SampleRow& row : rows) row.num_top = 2;
+  const std::vector<int32_t> num_tokens = {10, 11};
+  std::vector<DrawnToken> drawn(count);
+  std::vector<kernels::TopToken> top(count * kernels::kMaxTop);
+  SampleCall call = {drawn.data(), logits.data(), rows.data(), num_tokens.data(), count, size, 0, top.data(), true};
+  EXPECT(cuda::sample(call, nullptr) == nullptr);
+  for (int64_t r = 0; r < count; ++r) {
+    const float* const row = logits.data() + r * size;
+    const auto inverse = static_cast<float>(1 / rows[r].temperature);
+    EXPECT(drawn[r].token == usual[r].token && drawn[r].logprob == row[drawn[r].token] * inverse);
+    const kernels::TopToken& first = top[r * kernels::kMaxTop];
+    EXPECT(row[first.token] == *std::max_element(row, row + size) && first.logprob == row[first.token] * inverse);
+  }
+}
+
 TEST("the most likely tokens of a row on the card are those of a sorted one, the first of equal ones first") {
   for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{1030} : std::vector<int64_t>{5, 1030, 4096, 70003}) {
     const auto num_top = static_cast<int32_t>(std::min<int64_t>(size, kernels::kMaxTop));

@@ -115,6 +115,21 @@ void check_gradient(const Rows& rows, const std::vector<double>& truth, double t
   EXPECT(relative_error(actual, truth) < tolerance);
 }
 
+// A part of the rows' logits, as the rank that has it makes them.
+struct Part {
+  Part(const Rows& rows, int64_t first_, int64_t end)
+      : first(first_), size(end - first_), stride((size + 7) / 8 * 8), logits(rows.count * stride, NAN) {
+    for (int64_t r = 0; r < rows.count; ++r)
+      std::copy_n(rows.logits.begin() + r * rows.stride + first, size, logits.begin() + r * stride);
+  }
+  LogitRows of(const Rows& rows) {
+    return {logits.data(), rows.ids.data(), rows.count, size, stride, rows.inverse_temperature, rows.softcap, true,
+            first};
+  }
+  int64_t first, size, stride;
+  std::vector<float> logits;
+};
+
 bool is_same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // By the CPU's kernels, as ops/token_logprob.cpp calls them.
@@ -222,6 +237,43 @@ TEST("a token's log-probability in training is the bits that the sampler gave wi
     EXPECT(score_logits(unit.call(), rows, nullptr) == nullptr);
     for (int64_t r = 0; r < count; ++r) {
       EXPECT(scores.logprob[r] == drawn[r].logprob && unit.entropy[r] == drawn[r].entropy);
+    }
+  }
+}
+
+TEST("scores of parts put together are those of whole rows, and gradients of parts those of their logits") {
+  for (const float softcap : {0.0f, 5.0f}) {
+    const Rows rows(3, 1701, 0.8f, softcap);
+    const ScoreGradients gradients{rows.logprob_grad.data(), rows.entropy_grad.data()};
+    std::vector<float> data = rows.logits;
+    Scores scores(rows.count), combined(rows.count);
+    EXPECT(score_logits(scores.call(), rows.of(data), nullptr) == nullptr);
+    EXPECT(logit_gradients(rows.of(data), scores.call(), gradients, Dtype::kFloat, nullptr) == nullptr);
+    std::vector<Part> parts = {{rows, 0, 640}, {rows, 640, 1280}, {rows, 1280, 1701}};
+    std::vector<float> told = poison<float>(std::ssize(parts) * 4 * rows.count);
+    with_each_order([&] {
+      for (size_t p = 0; p < parts.size(); ++p) {
+        float* const to = told.data() + p * 4 * rows.count;
+        const RowScores own = {to, to + rows.count, to + 2 * rows.count, to + 3 * rows.count};
+        EXPECT(score_logits(own, parts[p].of(rows), nullptr) == nullptr);
+      }
+      EXPECT(combine_scores(combined.call(), told.data(), std::ssize(parts), rows.count, nullptr) == nullptr);
+    });
+    for (int64_t r = 0; r < rows.count; ++r) {
+      const Truth truth = rows.truth(rows.row(r), r);
+      EXPECT_NEAR(combined.logprob[r] / truth.logprob, 1, 1e-6);
+      EXPECT_NEAR(combined.entropy[r] / truth.entropy, 1, 2e-6);
+      EXPECT(combined.max[r] == scores.max[r]);
+    }
+    for (Part& part : parts) {
+      EXPECT(logit_gradients(part.of(rows), combined.call(), gradients, Dtype::kFloat, nullptr) == nullptr);
+      std::vector<float> actual, expected;
+      for (int64_t r = 0; r < rows.count; ++r) {
+        const auto own = part.logits.begin() + r * part.stride, whole = data.begin() + r * rows.stride + part.first;
+        actual.insert(actual.end(), own, own + part.size);
+        expected.insert(expected.end(), whole, whole + part.size);
+      }
+      EXPECT(relative_error(actual, std::vector<double>(expected.begin(), expected.end())) < 2e-6);
     }
   }
 }

@@ -230,6 +230,8 @@ __global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
   sum_all<kIsAligned>(row, scratch, pass);
   add_blocks<kNumSums>(scratch.totals, scratch.sums, row.logits);
   const auto log_sum = static_cast<float>(log(scratch.totals[kTotal]));
+  // What is taken from a logit times the inverse temperature.
+  const float told_max = call.gives_logits ? 0.0f : pass.plain.max, told_log_sum = call.gives_logits ? 0.0f : log_sum;
   // Of numbers that cannot be ordered nothing is selected.
   const bool is_finite = fabsf(pass.plain.max + log_sum) < INFINITY;
   int token = maxima.first;
@@ -240,7 +242,8 @@ __global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
     token = draw(row, scratch, pass.edited, bound, u);
   }
   if (is_finite && options.num_top > 0) {
-    list_top<kIsAligned>(row, scratch, pass.plain, log_sum, call.top_RK + blockIdx.x * kernels::kMaxTop);
+    list_top<kIsAligned>(row, scratch, {pass.plain.inverse_temperature, told_max}, told_log_sum,
+                         call.top_RK + blockIdx.x * kernels::kMaxTop);
   }
   if (threadIdx.x != 0) return;
   if (!is_finite) {
@@ -249,7 +252,7 @@ __global__ void __launch_bounds__(kRowThreads, 1) sample_rows(SampleCall call) {
     drawn = {-1, 0, 0};
   } else {
     const Sums of = pass.has_unit ? kUnitTotal : kTotal, weighted = pass.has_unit ? kUnitWeighted : kWeighted;
-    const float logprob = (row.logits.at(token) * pass.plain.inverse_temperature - pass.plain.max) - log_sum;
+    const float logprob = (row.logits.at(token) * pass.plain.inverse_temperature - told_max) - told_log_sum;
     drawn = {token, logprob,
              options.wants_entropy != 0 ? entropy_of(scratch.totals[of], scratch.totals[weighted]) : 0.0f};
   }

@@ -47,6 +47,9 @@ struct SampleCall {
   // [R, kMaxTop], of which a row's first num_top are set: by descending logits of the unedited row, of equal ones the
   // first token first; those of a row that is not finite are not set. Null where no row lists any.
   kernels::TopToken* top_RK = nullptr;
+  // For rows whose scores are made of parts (combine_scores of train/token_logprob.h): in place of a log-probability
+  // the token's logit times the inverse temperature; the entropy is the caller's to make as well.
+  bool gives_logits = false;
 };
 
 // The token of the CPU for the same seed: weights exp((z - max) / temperature) and their sums have its bits and

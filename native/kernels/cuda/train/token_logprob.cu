@@ -45,11 +45,39 @@ __global__ void __launch_bounds__(kRowThreads) score_rows(RowScores scores, Logi
   add_blocks<2>(totals, sums, logits);
   if (threadIdx.x != 0) return;
   const auto log_sum = static_cast<float>(log(totals[0]));
-  const float logit = logits.at(static_cast<int>(rows.ids_R[row]));
-  scores.logprob_R[row] = (logit * rows.inverse_temperature - scale.max) - log_sum;
+  const int64_t id = rows.ids_R[row] - rows.first_id;
+  const bool is_here = id >= 0 && id < rows.vocab_size;
+  const float z = is_here ? logits.at(static_cast<int>(id)) * rows.inverse_temperature : kForbidden;
+  scores.logprob_R[row] = rows.is_part ? z : (z - scale.max) - log_sum;
   scores.entropy_R[row] = entropy_of(totals[0], totals[1]);
   scores.max_R[row] = scale.max;
   scores.log_sum_R[row] = log_sum;
+}
+
+constexpr int kCombineThreads = 128;
+
+__global__ void __launch_bounds__(kCombineThreads)
+    combine_rows(RowScores scores, const float* parts_P4R, int num_parts, int64_t num_rows) {
+  const int64_t row = blockIdx.x * int64_t{kCombineThreads} + threadIdx.x;
+  if (row >= num_rows) return;
+  const auto part = [&](int p, int list) { return parts_P4R[(p * int64_t{4} + list) * num_rows + row]; };
+  float max = kForbidden, z = kForbidden;
+  for (int p = 0; p < num_parts; ++p) {
+    z = fmaxf(z, part(p, 0));
+    max = fmaxf(max, part(p, 2));
+  }
+  double sum = 0, mean = 0;
+  for (int p = 0; p < num_parts; ++p) {
+    const float own_max = part(p, 2), own_log_sum = part(p, 3);
+    const double weight = exp(double{own_max} - max + own_log_sum);
+    sum += weight;
+    if (weight != 0) mean += weight * (double{own_log_sum} - part(p, 1) + own_max - max);
+  }
+  const double log_sum = log(sum);
+  scores.logprob_R[row] = (z - max) - static_cast<float>(log_sum);
+  scores.entropy_R[row] = static_cast<float>(log_sum - mean / sum);
+  scores.max_R[row] = max;
+  scores.log_sum_R[row] = static_cast<float>(log_sum);
 }
 
 // What every logit's gradient of a row needs.
@@ -73,7 +101,7 @@ struct RowSlopes {
 template <class Number>
 __global__ void __launch_bounds__(kRowThreads)
     logit_gradient_rows(LogitRows rows, RowScores scores, ScoreGradients gradients) {
-  const int64_t row = blockIdx.x, size = rows.vocab_size, id = rows.ids_R[row];
+  const int64_t row = blockIdx.x, size = rows.vocab_size, id = rows.ids_R[row] - rows.first_id;
   float* const logits = rows.logits_RV + row * rows.stride;
   auto* const to = reinterpret_cast<Number*>(logits);
   const RowSlopes slopes{{logits, static_cast<int>(size), rows.softcap},
@@ -115,6 +143,14 @@ Status score_logits(const RowScores& scores, const LogitRows& rows, void* stream
   if (rows.num_rows == 0) return nullptr;
   if (const Status status = check_rows(rows); status != nullptr) return status;
   return launch(&score_rows, dim3(static_cast<unsigned>(rows.num_rows)), dim3(kRowThreads), 0, stream, scores, rows);
+}
+
+Status combine_scores(const RowScores& scores, const float* parts_P4R, int64_t num_parts, int64_t num_rows,
+                      void* stream) {
+  if (num_rows == 0) return nullptr;
+  const auto blocks = static_cast<unsigned>((num_rows + kCombineThreads - 1) / kCombineThreads);
+  return launch(&combine_rows, dim3(blocks), dim3(kCombineThreads), 0, stream, scores, parts_P4R,
+                static_cast<int>(num_parts), num_rows);
 }
 
 Status logit_gradients(const LogitRows& rows, const RowScores& scores, const ScoreGradients& gradients, Dtype dtype,

@@ -68,7 +68,7 @@ class CardLowRankFunction : public torch::autograd::Function<CardLowRankFunction
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor &x = saved[0], &down = saved[3], &up = saved[4], &inner_MR = saved[5];
-    const at::Tensor y_grad = grads[0].contiguous(), inner_grad = at::empty_like(inner_MR);
+    const at::Tensor y_grad = grads[0].to(x.scalar_type()).contiguous(), inner_grad = at::empty_like(inner_MR);
     card_product(inner_grad, y_grad, up, ProductForm::kInputGradient, false, {},
                  context->saved_data["scale"].toDouble());
     at::Tensor x_grad, down_grad, up_grad;
@@ -79,7 +79,7 @@ class CardLowRankFunction : public torch::autograd::Function<CardLowRankFunction
     if (context->needs_input_grad(2)) down_grad = add_gradient(saved[1], inner_grad, x, 0);
     if (context->needs_input_grad(3)) up_grad = add_gradient(saved[2], y_grad, inner_MR, 1);
     return {
-        context->needs_input_grad(0) ? y_grad : at::Tensor(), x_grad, down_grad, up_grad, at::Tensor(), at::Tensor()};
+        context->needs_input_grad(0) ? grads[0] : at::Tensor(), x_grad, down_grad, up_grad, at::Tensor(), at::Tensor()};
   }
 };
 

@@ -20,7 +20,8 @@ struct CardPair {
   double scale = 0;
 };
 
-// y_MN += what the rows' adapters add to the product of x_MK, in one call for all of them; without gradients.
+// y_MN, of 16 bits or f32, += what the rows' adapters add to the product of x_MK, in one call for all of them; without
+// gradients.
 void card_add_low_rank(const at::Tensor& y_MN, const at::Tensor& x_MK, const CardLowRank& adapters);
 
 // The same with gradients, where all rows have one adapter, whose numbers are `pair`: overwrites y and returns it,

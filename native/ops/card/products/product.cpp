@@ -23,8 +23,9 @@ using torch::autograd::variable_list;
 // Rows may be apart, their numbers not.
 at::Tensor with_dense_rows(const at::Tensor& x) { return x.stride(1) == 1 ? x : x.contiguous(); }
 
-at::Tensor forward(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
-  at::Tensor out_MN = at::empty({x_MK.size(0), weight_NK.size(0)}, weight_NK.options());
+at::Tensor forward(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N,
+                   at::ScalarType dtype) {
+  at::Tensor out_MN = at::empty({x_MK.size(0), weight_NK.size(0)}, weight_NK.options().dtype(dtype));
   card_product(out_MN, x_MK, weight_NK, ProductForm::kForward, false, bias_N);
   return out_MN;
 }
@@ -32,15 +33,16 @@ at::Tensor forward(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at
 class CardLinearFunction : public torch::autograd::Function<CardLinearFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x_MK, const at::Tensor& weight_NK,
-                            const std::optional<at::Tensor>& bias_N) {
+                            const std::optional<at::Tensor>& bias_N, at::ScalarType dtype) {
     const at::Tensor bias = bias_N.value_or(at::Tensor());
     context->save_for_backward({weight_NK.requires_grad() ? x_MK : at::Tensor(), weight_NK, bias});
-    return ops::forward(x_MK, weight_NK, bias);
+    return ops::forward(x_MK, weight_NK, bias, dtype);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2], y_grad = grads[0].contiguous();
+    const at::Tensor &x = saved[0], &weight = saved[1], &bias = saved[2];
+    const at::Tensor y_grad = grads[0].to(weight.scalar_type()).contiguous();
     at::Tensor x_grad, weight_grad, bias_grad;
     if (context->needs_input_grad(0)) {
       x_grad = at::empty({y_grad.size(0), weight.size(1)}, y_grad.options());
@@ -56,7 +58,7 @@ class CardLinearFunction : public torch::autograd::Function<CardLinearFunction> 
       target.add_(y_grad.sum(0, false, at::kFloat));
       bias_grad = gradient_result(bias, target);
     }
-    return {x_grad, weight_grad, bias_grad};
+    return {x_grad, weight_grad, bias_grad, at::Tensor()};
   }
 };
 
@@ -94,11 +96,12 @@ void card_product(const at::Tensor& out_MN, const at::Tensor& left, const at::Te
   check(card().product(call, stream_of(left)));
 }
 
-at::Tensor card_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+at::Tensor card_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N,
+                       at::ScalarType dtype) {
   const at::Tensor x = with_dense_rows(x_MK), weight = weight_NK.contiguous();
-  if (!needs_grad(x, weight, bias_N)) return forward(x, weight, bias_N);
+  if (!needs_grad(x, weight, bias_N)) return forward(x, weight, bias_N, dtype);
   const auto bias = bias_N.defined() ? std::optional<at::Tensor>(bias_N) : std::nullopt;
-  return CardLinearFunction::apply(x, weight, bias);
+  return CardLinearFunction::apply(x, weight, bias, dtype);
 }
 
 }  // namespace seekrl::ops

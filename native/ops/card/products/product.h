@@ -8,8 +8,10 @@
 
 namespace seekrl::ops {
 
-// x [M, K], weight [N, K], bias [N] or undefined, all of 16 bits -> x weight^T + bias in their dtype, with gradients.
-at::Tensor card_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N);
+// x [M, K], weight [N, K], bias [N] or undefined, all of 16 bits -> x weight^T + bias in `dtype`, theirs or f32, with
+// gradients.
+at::Tensor card_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N,
+                       at::ScalarType dtype);
 
 // x [M, D] weight [V, D]^T in f32, without gradients; the second into the first V columns of `logits`.
 at::Tensor card_logits(const at::Tensor& x_MD, const Weight& weight_VD);

@@ -33,6 +33,7 @@ struct Head {
   const Weight& weight_VD;
   const at::Tensor& ids_R;
   double temperature, softcap;
+  const HeadSlice& slice;
 
   int64_t num_rows() const { return hidden_RD.size(0); }
   int64_t vocab_size() const { return weight_VD.n(); }
@@ -46,7 +47,9 @@ struct Head {
             .vocab_size = vocab_size(),
             .stride = stride(),
             .inverse_temperature = static_cast<float>(1.0 / temperature),
-            .softcap = static_cast<float>(softcap)};
+            .softcap = static_cast<float>(softcap),
+            .is_part = !slice.is_all(),
+            .first_id = slice.first};
   }
   // Calls body(first row, logits of the chunk [rows, stride], of which the first V are set).
   template <class Body>
@@ -67,12 +70,20 @@ cuda::RowScores scores_at(const at::Tensor& stats_4R, int64_t first) {
   return {.logprob_R = row(0), .entropy_R = row(1), .max_R = row(2), .log_sum_R = row(3)};
 }
 
+// Of the parts that all ranks have, those of whole rows.
+at::Tensor combined(const at::Tensor& parts_P4R) {
+  const at::Tensor stats_4R = at::empty({4, parts_P4R.size(2)}, parts_P4R.options());
+  check(card().combine_scores(scores_at(stats_4R, 0), parts_P4R.const_data_ptr<float>(), parts_P4R.size(0),
+                              parts_P4R.size(2), stream_of(stats_4R)));
+  return stats_4R;
+}
+
 at::Tensor score(const Head& head) {
   const at::Tensor stats_4R = at::empty({4, head.num_rows()}, head.hidden_RD.options().dtype(at::kFloat));
   head.each_chunk([&](int64_t first, const at::Tensor& logits) {
     check(card().score_logits(scores_at(stats_4R, first), head.rows(logits, first), stream_of(logits)));
   });
-  return stats_4R;
+  return head.slice.is_all() ? stats_4R : combined(head.slice.gather(stats_4R));
 }
 
 // The numbers of 16 bits that stand at the beginning of each row of floats.
@@ -108,9 +119,11 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
   // The weight's tensor, undefined for a quantised one, is an argument of its own, that autograd sees it.
   static variable_list forward(AutogradContext* context, const at::Tensor& hidden_RD,
                                const std::optional<at::Tensor>& plain_VD, const QuantWeight& quant,
-                               const at::Tensor& ids_R, double temperature, double softcap) {
+                               const at::Tensor& ids_R, double temperature, double softcap, const HeadSlice& slice) {
     const Weight weight_VD = plain_VD.has_value() ? Weight(*plain_VD) : Weight(quant);
-    const at::Tensor stats_4R = score({hidden_RD, weight_VD, ids_R, temperature, softcap});
+    const at::Tensor stats_4R = score({hidden_RD, weight_VD, ids_R, temperature, softcap, slice});
+    context->saved_data["first_id"] = slice.first;
+    context->saved_data["whole"] = slice.whole;
     context->save_for_backward({hidden_RD, weight_VD.plain_NK, ids_R, stats_4R});
     hold_weight(context, quant);
     context->saved_data["temperature"] = temperature;
@@ -121,8 +134,13 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
     const Weight weight_VD = saved[1].defined() ? Weight(saved[1]) : Weight(held_weight(context));
-    const Head head = {saved[0], weight_VD, saved[2], context->saved_data["temperature"].toDouble(),
-                       context->saved_data["softcap"].toDouble()};
+    const HeadSlice slice = {context->saved_data["first_id"].toInt(), context->saved_data["whole"].toInt()};
+    const Head head = {saved[0],
+                       weight_VD,
+                       saved[2],
+                       context->saved_data["temperature"].toDouble(),
+                       context->saved_data["softcap"].toDouble(),
+                       slice};
     const at::Tensor &stats_4R = saved[3], none_R = at::zeros_like(stats_4R.select(0, 0));
     const at::Tensor logprob_grad = grads[0].defined() ? grads[0].contiguous() : none_R,
                      entropy_grad = grads[1].defined() ? grads[1].contiguous() : none_R;
@@ -151,23 +169,47 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
     });
     return {hidden_grad,  weight_grad.has_value() ? weight_grad->result() : at::Tensor(),
             at::Tensor(), at::Tensor(),
-            at::Tensor(), at::Tensor()};
+            at::Tensor(), at::Tensor(),
+            at::Tensor()};
   }
 };
 
 }  // namespace
 
 CardScores card_token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                              double temperature, double softcap) {
+                              double temperature, double softcap, const HeadSlice& slice) {
   const at::Tensor hidden = hidden_RD.contiguous(), ids = ids_R.contiguous();
   const auto plain = weight_VD.is_quant() ? std::nullopt : std::optional<at::Tensor>(weight_VD.plain_NK.contiguous());
   if (!needs_grad(hidden, weight_VD.plain_NK)) {
     const Weight weight = plain.has_value() ? Weight(*plain) : weight_VD;
-    const at::Tensor stats_4R = score({hidden, weight, ids, temperature, softcap});
+    const at::Tensor stats_4R = score({hidden, weight, ids, temperature, softcap, slice});
     return {stats_4R.select(0, 0), stats_4R.select(0, 1)};
   }
-  const variable_list results = CardLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, softcap);
+  const variable_list results =
+      CardLogprobFunction::apply(hidden, plain, weight_VD.quant, ids, temperature, softcap, slice);
   return {results[0], results[1]};
+}
+
+at::Tensor card_normalisers(const at::Tensor& logits_RV, int64_t part, double temperature, double softcap) {
+  const int64_t num_rows = logits_RV.size(0), vocab_size = logits_RV.size(1);
+  const at::Tensor ids_R = at::zeros({num_rows}, logits_RV.options().dtype(at::kLong));
+  const at::Tensor own = at::empty({num_rows, (part + 7) / 8 * 8}, logits_RV.options());
+  const at::Tensor parts_P4R = at::empty({(vocab_size + part - 1) / part, 4, num_rows}, logits_RV.options());
+  for (int64_t first = 0; first < vocab_size; first += part) {
+    const int64_t size = std::min(part, vocab_size - first);
+    own.narrow(1, 0, size).copy_(logits_RV.narrow(1, first, size));
+    const cuda::LogitRows rows = {.logits_RV = own.mutable_data_ptr<float>(),
+                                  .ids_R = ids_R.const_data_ptr<int64_t>(),
+                                  .num_rows = num_rows,
+                                  .vocab_size = size,
+                                  .stride = own.size(1),
+                                  .inverse_temperature = static_cast<float>(1.0 / temperature),
+                                  .softcap = static_cast<float>(softcap),
+                                  .is_part = true,
+                                  .first_id = first};
+    check(card().score_logits(scores_at(parts_P4R.select(0, first / part), 0), rows, stream_of(own)));
+  }
+  return combined(parts_P4R).narrow(0, 1, 3);
 }
 
 }  // namespace seekrl::ops

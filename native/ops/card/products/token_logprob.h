@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "ops/head/head_slice.h"
 #include "ops/products/weight.h"
 
 namespace seekrl::ops {
@@ -28,6 +29,10 @@ struct CardScores {
 
 // hidden [R, D] and weight [V, D] of 16 bits, or quantised, ids i64 [R]; as ops::token_logprob, with gradients.
 CardScores card_token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
-                              double temperature, double softcap);
+                              double temperature, double softcap, const HeadSlice& slice);
+
+// f32 [3, R]: entropies, maxima and logarithms of sums (cuda::RowScores) of rows of logits [R, V] in f32, put together
+// from parts of `part` logits, the last one maybe shorter: the bits of ranks that have such slices of the head.
+at::Tensor card_normalisers(const at::Tensor& logits_RV, int64_t part, double temperature, double softcap);
 
 }  // namespace seekrl::ops

@@ -70,6 +70,7 @@ Result queued(Communicator* communicator, Work work) {
     if (is_planted(std::to_string(link->num_begun++))) break_in(*link);
     if (!link->is_aborted) work(*link);
   });
+  go_on();
   return Result::kSuccess;
 }
 

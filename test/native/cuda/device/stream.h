@@ -26,6 +26,9 @@ void finish();
 void finish_until(int64_t ticket);
 // Of what is submitted last; what is later has greater ones.
 int64_t last_ticket();
+// What was submitted until now is done soon, whether somebody here waits for it or not: others do. An error of it is
+// the next waiter's. From any thread.
+void go_on();
 
 // That the host would wait for a real card here: a line in the file that SEEKRL_EMULATED_WAITS names, where it does.
 void note_wait(const std::string& what);
