@@ -42,6 +42,11 @@ test("the world's model is tuned, asked and trained with searches on a card", as
     losses.push(Number(/loss ([\d.]+) {2}grad/.exec(told)?.[1]));
   }
   assert.ok(Math.abs(losses[0]! / losses[1]! - 1) < 0.01, `${losses}`);
+  // Two processes, each with a card, share the model.
+  const launch = ["launch", "--processes", "2", "--logs", at("logs"), "--", ...sft, ...card];
+  const shared = await run(...launch, "--tensor-parallel", "2", "--out", at("sft-shared"));
+  const loss = Number(/loss ([\d.]+) {2}grad/.exec(shared)?.[1]);
+  assert.ok(Math.abs(loss / losses[0]! - 1) < 0.01, `${loss}, ${losses}`);
   const training = ["train", "--model", at("sft-0/model"), ...card, ...data, "--algorithm", "grpo"];
   const told = await run(...training, ...step, ...limits, "--out", at("rl"));
   assert.match(told, /step 1\/1 {2}reward/);

@@ -3,6 +3,7 @@ import { Engine } from "../../../lib/engine/engine.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import type { QuantisedWeights } from "../../../lib/model/weights-form.ts";
+import { Critic } from "../../../lib/train/learner/critic.ts";
 import { scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
 import { filled, noise } from "../../train/tiny.ts";
 import { ids, modelOn, scoresOf, shapes } from "../models.ts";
@@ -10,7 +11,7 @@ import { ids, modelOn, scoresOf, shapes } from "../models.ts";
 /** Which model, and what is asked of it. */
 export interface SharedCase {
   readonly shape: string;
-  readonly what: "draws" | "steps" | "adapter steps";
+  readonly what: "draws" | "steps" | "adapter steps" | "values";
   readonly weights?: QuantisedWeights;
 }
 
@@ -103,6 +104,21 @@ async function stepsOf(model: Model, isAdapter: boolean): Promise<SharedNumbers>
   return { ids: drawn, numbers, areScored: true };
 }
 
+/** What a critic predicts after a step. */
+async function valuesOf(model: Model): Promise<SharedNumbers> {
+  await using critic = await Critic.open(model, { epsilon: 0.05 });
+  const batch = sequences.map((one) => {
+    const of = (salt: number) => filled(one.rows.length, (k) => noise(k, salt));
+    return { ...one, returns: of(3), oldValues: of(4) };
+  });
+  const { loss } = await critic.accumulate(batch, { maxTokens: 30 });
+  const { gradNorm } = await critic.step({ learningRate: 0.01 });
+  const values = (await critic.values(batch)).flatMap((row) => [...row]);
+  return { ids: [], numbers: { losses: [loss, gradNorm], values }, areScored: true };
+}
+
 /** Everything that a case asks, on the rank that leads. */
-export const answerOf = (model: Model, { what }: SharedCase): Promise<SharedNumbers> =>
-  what === "draws" ? drawsOf(model) : stepsOf(model, what === "adapter steps");
+export function answerOf(model: Model, { what }: SharedCase): Promise<SharedNumbers> {
+  if (what === "draws") return drawsOf(model);
+  return what === "values" ? valuesOf(model) : stepsOf(model, what === "adapter steps");
+}

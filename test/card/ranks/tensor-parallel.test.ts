@@ -76,6 +76,7 @@ test("two cards make the losses, gradients, norms and weights of one", { skip },
     [
       { shape: "four experts, each weighed", what: "steps" },
       { shape: "biases and a tied head", what: "adapter steps" },
+      { shape: "biases and a tied head", what: "values" },
     ],
     // Of each hidden state a gradient of 8 bits from each card.
     0.03,
