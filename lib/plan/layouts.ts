@@ -83,7 +83,7 @@ function memoriesOf(training: PlannedTraining, cluster: Cluster, { zero, tensor,
   const memory = deviceMemory(
     model,
     { zero, ranks },
-    { memoryBytes, longest: isApart ? undefined : longest },
+    { memoryBytes, longest: isApart ? undefined : longest, isGathered: training.workload.isGenerated },
   );
   if (!isApart || longest === undefined) return { memory };
   return { memory, rolloutMemory: generatingMemory(model, memoryBytes, longest) };

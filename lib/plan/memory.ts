@@ -39,6 +39,13 @@ export interface DeviceMemory extends MemoryPlan {
   readonly fits: boolean;
 }
 
+/** What a device has, and does besides training. */
+interface DeviceOptions {
+  readonly memoryBytes: number;
+  readonly longest?: number | undefined;
+  readonly isGathered?: boolean | undefined;
+}
+
 /** What is left of a device for libraries and for what allocators lose. */
 const usable = 0.9;
 
@@ -53,7 +60,7 @@ function sizesOf(model: TrainedModel): TrainingSizes {
   };
 }
 
-/** The states of a plan, each rank with its share; of the weights, those that are trained. */
+/** The states of a plan, each rank with its share; of the weights, those that are trained: a reference is on every rank. */
 function shared(plan: MemoryPlan, trained: number, { zero, ranks }: Sharing): MemoryPlan {
   const share = (bytes: number, level: ZeroLevel): number => (zero >= level ? bytes / ranks : bytes);
   const weights = plan.weights - trained + share(trained, 3);
@@ -61,7 +68,7 @@ function shared(plan: MemoryPlan, trained: number, { zero, ranks }: Sharing): Me
   const optimiser = share(plan.optimiser, 1);
   const own = plan.critic - plan.gradients - plan.optimiser;
   const critic = plan.critic === 0 ? 0 : share(own, 3) + gradients + optimiser;
-  return { ...plan, weights, gradients, optimiser, critic, reference: share(plan.reference, 3) };
+  return { ...plan, weights, gradients, optimiser, critic };
 }
 
 /** Two layers of weights under level 3, one that runs and one that comes; a layer's gradients under level 2. */
@@ -75,6 +82,13 @@ function gatheredLayers(
   return (zero >= 3 ? 2 * layer(trained) : 0) + (zero >= 2 ? layer(plan.gradients) : 0);
 }
 
+/** What is gathered between updates under level 3: the policy for what generates, a critic to predict values. */
+function gatheredBetween(whole: MemoryPlan, plan: MemoryPlan, { zero, ranks }: Sharing): number {
+  if (zero < 3) return 0;
+  const critic = whole.critic === 0 ? 0 : whole.critic - whole.gradients - whole.optimiser;
+  return whole.weights - plan.weights + critic * (1 - 1 / ranks);
+}
+
 function heldBytes({ process, weights, gradients, optimiser, critic, reference }: MemoryPlan): number {
   return process + weights + gradients + optimiser + critic + reference;
 }
@@ -84,13 +98,14 @@ function heldBytes({ process, weights, gradients, optimiser, critic, reference }
  *
  * @param model - what one device has of the model, and how it is trained
  * @param sharing - ZeRO's level and ranks
- * @param options - bytes of the device, and the longest sequence in tokens where this device generates
+ * @param options - bytes of the device, the longest sequence in tokens where this device generates, and whether weights are gathered
+ *   between updates, as for any device's generation
  * @returns bytes; layers recompute where that makes the micro-batch fit
  */
 export function deviceMemory(
   model: TrainedModel,
   sharing: Sharing,
-  { memoryBytes, longest }: { readonly memoryBytes: number; readonly longest?: number | undefined },
+  { memoryBytes, longest, isGathered = longest !== undefined }: DeviceOptions,
 ): DeviceMemory {
   const sizes = sizesOf(model);
   const whole = trainingMemory(sizes);
@@ -105,26 +120,25 @@ export function deviceMemory(
   const work = whole.activations - all;
   const budget = Math.max(0, room - layers - plan.head - plan.scratch - work);
   const { activations } = trainingMemory({ ...sizes, activationBytes: budget });
-  // An engine reads whole weights.
-  const engine = sharing.zero >= 3 ? whole.weights - plan.weights : 0;
+  const between = isGathered ? gatheredBetween(whole, plan, sharing) : 0;
   const kept = longest === undefined ? 0 : longest * cacheBytesPerToken(model.config);
-  const sequences = longest === undefined ? 0 : Math.max(0, Math.floor((room - engine) / kept));
-  const cache = Math.min(Math.max(0, room - engine), maxSequences * kept);
+  const sequences = longest === undefined ? 0 : Math.max(0, Math.floor((room - between) / kept));
+  const cache = Math.min(Math.max(0, room - between), maxSequences * kept);
   const training = layers + activations + plan.head + plan.scratch;
   const total =
-    heldBytes(plan) + Math.max(training, longest === undefined ? 0 : engine + Math.max(kept, cache));
+    heldBytes(plan) + Math.max(training, between + (longest === undefined ? 0 : Math.max(kept, cache)));
   const recomputed = recomputedShare(model, activations - work);
-  const fits = training <= room && (longest === undefined || sequences > 0);
+  const fits = training <= room && between <= room && (longest === undefined || sequences > 0);
   return {
     ...plan,
-    ...{ activations, cache, total, gathered: Math.max(layers, engine) },
+    ...{ activations, cache, total, gathered: Math.max(layers, between) },
     recomputed,
     sequences,
     fits,
   };
 }
 
-/** More keys and values than this many sequences have are of no use to an engine. */
+/** More keys and values than this many sequences have are of no use to an between. */
 const maxSequences = 1024;
 
 function recomputedShare({ config, dtype, loraRank, batch }: TrainedModel, kept: number): number {

@@ -132,11 +132,21 @@ test("with one rank memory is that of the planner; each level shares out its par
     assert.equal(of(0, 1)[part], plan[part], part);
   assert.equal(of(0, 1).total, plan.total);
   assert.deepEqual(
-    [of(1, 4).optimiser, of(2, 4).gradients, of(3, 4).weights, of(3, 4).reference],
-    [plan.optimiser / 4, plan.gradients / 4, plan.weights / 4, plan.reference / 4],
+    [of(1, 4).optimiser, of(2, 4).gradients, of(3, 4).weights],
+    [plan.optimiser / 4, plan.gradients / 4, plan.weights / 4],
   );
   assert.equal(of(1, 4).gradients, plan.gradients);
   assert.equal(of(3, 4).critic, plan.critic / 4);
+  const { total, ...parted } = deviceMemory(
+    seven,
+    { zero: 3, ranks: 4 },
+    { memoryBytes: 1e13, isGathered: true },
+  );
+  const states = (plan.gradients + plan.optimiser) / 2 + plan.reference;
+  assert.ok(total >= plan.process + 2 * plan.weights + states, "a critic is whole to predict values");
+  near(parted.weights, plan.weights / 4);
+  // No step changes it.
+  assert.equal(of(3, 4).reference, plan.reference);
 });
 
 test("under an adapter every rank has the frozen weights, and shares out what is trained", () => {
