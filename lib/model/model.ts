@@ -12,7 +12,7 @@ import { checkContext, longestContext } from "./config/context.ts";
 import { parseConfig } from "./config/parse-config.ts";
 import { joinFused, splitFused } from "./fused.ts";
 import { readModel, type StoredDtype } from "./model-folder.ts";
-import { saveModel } from "./save.ts";
+import { saveModel, type WriteWeights } from "./save.ts";
 import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
@@ -265,6 +265,20 @@ export class Model {
   async save(folder: string, options: SaveOptions = {}): Promise<void> {
     checkArgument("model.save: folder", folder, "string");
     checkOptions("model.save", options, saveKinds);
+    const { handle } = this;
+    // This rank has the folder, so that each file has a path.
+    await this.saveBy((path = "", ...file) => handle.write(path, ...file), folder, options);
+  }
+
+  /**
+   * As `save`, of weights that somebody else has and writes.
+   *
+   * @param write writes a file
+   * @param folder undefined where another rank has it
+   * @param options as of `save`
+   * @internal
+   */
+  async saveBy(write: WriteWeights, folder: string | undefined, options: SaveOptions = {}): Promise<void> {
     const { dtype = this.dtype, maxShardBytes = 5e9 } = options;
     if (this.weights !== undefined && dtype !== this.dtype) {
       throw new SeekError(
@@ -281,7 +295,7 @@ export class Model {
     const config = { ...rest, ...configFileOf(this.config), ...quantization };
     const quantised = this.handle.quantised().flatMap(({ parts }) => parts);
     const tensors = joinFused([...this.handle.tensors(), ...quantised], this.config);
-    await saveModel(this.handle, folder, { config, tensors, dtype, maxShardBytes });
+    await saveModel(write, folder, { config, tensors, dtype, maxShardBytes });
   }
 
   /**

@@ -1,7 +1,6 @@
 /** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { NativeModel } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import type { StoredEntry } from "./fused.ts";
@@ -55,40 +54,60 @@ async function removeOthers(folder: string, kept: readonly string[]): Promise<vo
   }
 }
 
+/** What is written of a model. */
+interface SavedParts {
+  readonly config: Record<string, unknown>;
+  readonly tensors: readonly StoredEntry[];
+  readonly dtype: StoredDtype;
+  readonly maxShardBytes: number;
+}
+
+/**
+ * Writes one file of weights: its header, then the named ones.
+ *
+ * @param path undefined where another rank writes the file, of weights that this one has a share of
+ */
+export type WriteWeights = (
+  path: string | undefined,
+  header: Uint8Array,
+  names: readonly string[],
+  dtype: string,
+) => Promise<void>;
+
 /**
  * Writes config.json and the weights, each file whole or not at all.
  *
- * @param handle the native model
- * @param folder made when missing; weights of an earlier save in it are replaced
+ * @param write writes a file of weights
+ * @param folder made when missing; weights of an earlier save in it are replaced. Undefined where another rank has it
  * @param options what to write: `config` is config.json's content, `tensors` the weights as they are stored, `dtype`
  *   their form, `maxShardBytes` the most bytes of one weights file
  * @throws ERR_IO when the file system refuses
  */
 export async function saveModel(
-  handle: NativeModel,
-  folder: string,
-  options: {
-    config: Record<string, unknown>;
-    tensors: readonly StoredEntry[];
-    dtype: StoredDtype;
-    maxShardBytes: number;
-  },
+  write: WriteWeights,
+  folder: string | undefined,
+  options: SavedParts,
 ): Promise<void> {
-  const { config, dtype, maxShardBytes } = options;
-  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
-  });
-  const shards = cutIntoShards(options.tensors, dtype, maxShardBytes);
+  if (folder !== undefined) await makeFolder(folder);
+  const { dtype } = options;
+  const shards = cutIntoShards(options.tensors, dtype, options.maxShardBytes);
   const names = shardNames(shards.length);
   for (const [i, { tensors }] of shards.entries()) {
     const header = safetensorsHeader(tensors, spelling[dtype]);
-    const path = join(folder, names[i] ?? "");
+    const path = folder && join(folder, names[i] ?? "");
     const tensorNames = tensors.flatMap(({ parts }) => parts);
-    await handle.write(path, header, tensorNames, spelling[dtype]);
+    await write(path, header, tensorNames, spelling[dtype]);
   }
+  if (folder === undefined) return;
   if (shards.length > 1) await writeIndex(folder, shards, names);
-  const { dtype: _, ...rest } = config; // what newer releases of transformers call torch_dtype
+  const { dtype: _, ...rest } = options.config; // what newer releases of transformers call torch_dtype
   const content = { ...rest, torch_dtype: dtype };
   await writeFileAtomic(join(folder, "config.json"), `${JSON.stringify(content, null, 2)}\n`);
   await removeOthers(folder, shards.length > 1 ? [...names, indexFile] : names);
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
+    throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+  });
 }

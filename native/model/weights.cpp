@@ -198,8 +198,8 @@ at::Tensor whole_parameter(const Decoder& decoder, const std::string& name) {
 }
 
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
-                   const std::vector<std::string>& names, const std::string& dtype) {
-  decoder.need_whole();
+                   const std::vector<std::string>& names, const std::string& dtype, const WeightOf& weight_of) {
+  if (!weight_of) decoder.need_whole();
   require(!decoder.parallel().is_split() || decoder.quantised().empty(), ErrorCode::kArgument,
           "save: expected plain weights under tensor parallelism, got quantised ones; save the model of one process");
   std::unordered_map<std::string, at::Tensor> parts;
@@ -216,7 +216,7 @@ void write_weights(const Decoder& decoder, const std::string& path, const std::s
       file.write(value.const_data_ptr(), value.nbytes());
       continue;
     }
-    write_tensor(file, {name, whole_parameter(decoder, name)}, path, dtype);
+    write_tensor(file, {name, weight_of ? weight_of(name) : whole_parameter(decoder, name)}, path, dtype);
   }
   file.publish();
 }

@@ -49,8 +49,10 @@ at::Tensor whole_parameter(const Decoder& decoder, const std::string& name);
 // Writes `header`, then the named parameters in order as `dtype` (F32, BF16 or F16), parts of quantised weights as
 // they are, to a temporary file beside `path` that replaces `path` once it is on the disk. Throws ERR_RANGE when a
 // number of them is not finite.
+// `weight_of`: what is written of a parameter where it is not there (whole_parameter); asked in the order of names.
+using WeightOf = std::function<at::Tensor(const std::string& name)>;
 void write_weights(const Decoder& decoder, const std::string& path, const std::string& header,
-                   const std::vector<std::string>& names, const std::string& dtype);
+                   const std::vector<std::string>& names, const std::string& dtype, const WeightOf& weight_of = {});
 
 // The same for any named tensors, such as an optimiser's moments: all must be there, and nothing else may be; read
 // ones must be finite. Tensors that are not fresh stay as they are when one is refused.

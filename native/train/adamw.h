@@ -106,12 +106,18 @@ class AdamW {
   // Replaces the weights of the decoder whose parameters these are: all of them where they are whole, else this rank's
   // pieces. Throws as model::read_weights.
   void read_weights(model::Decoder& decoder, const std::vector<model::StoredTensor>& stored);
-  // Whether this rank writes what every rank has.
-  bool is_writer() const { return layout_.num_ranks() == 1 || rank() == 0; }
+  // Writes the decoder whose parameters these are, as model::write_weights; nothing without a path. Where ranks have
+  // shares they all call it with the same names, and have one unit whole at a time.
+  void write_weights(const model::Decoder& decoder, const std::string& path, const std::string& header,
+                     const std::vector<std::string>& names, const std::string& dtype);
+  // What this rank writes of other tensors that are trained too: its pieces of what is shared out; else all, on one
+  // rank.
+  std::vector<model::Parameter> written_of(const std::vector<model::Parameter>& others) const;
   int64_t num_steps() const { return num_steps_; }
 
  private:
   void read_pieces(const model::StoredWeights& stored);
+  const Unit* unit_with(const std::string& name) const;
   std::vector<model::Parameter> own_of(const std::vector<model::Parameter>& others) const;
   std::vector<std::string> known_names(const std::vector<model::Parameter>& others) const;
   void guarded(const std::function<void()>& work);

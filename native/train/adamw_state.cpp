@@ -12,6 +12,7 @@
 #include "model/stored/stored_slice.h"
 #include "train/adamw.h"
 #include "train/largest_gradient.h"
+#include "train/zero/returned_memory.h"
 #include "train/zero/stored_pieces.h"
 
 namespace seekrl::train {
@@ -116,6 +117,52 @@ Tensors AdamW::own_of(const Tensors& others) const {
     own.push_back({name + range_suffix(piece.first, piece.first + piece.count), weights_->own(piece)});
   }
   return own;
+}
+
+Tensors AdamW::written_of(const Tensors& others) const {
+  const bool is_writer = weights_->are_parted() || layout_.num_ranks() == 1 || rank() == 0;
+  return is_writer ? own_of(others) : Tensors();
+}
+
+void AdamW::write_weights(const model::Decoder& decoder, const std::string& path, const std::string& header,
+                          const std::vector<std::string>& names, const std::string& dtype) {
+  if (!weights_->are_parted()) {
+    if (!path.empty()) model::write_weights(decoder, path, header, names, dtype);
+    return;
+  }
+  const at::NoGradGuard no_grad;
+  const ReturnedMemory returned;
+  weights_->begin_update();
+  const Unit* open = nullptr;
+  const model::WeightOf brought = [&](const std::string& name) {
+    const Unit* const unit = unit_with(name);
+    if (unit != nullptr && unit != open) {
+      if (open != nullptr) weights_->release(*open);
+      weights_->need(*unit);
+      group()->finish("weights");
+      open = unit;
+    }
+    const std::vector<model::Parameter>& all = decoder.parameters();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+    TORCH_INTERNAL_ASSERT(found != all.end());
+    return found->value;
+  };
+  if (path.empty()) {
+    for (const std::string& name : names) brought(name);
+  } else {
+    model::write_weights(decoder, path, header, names, dtype, brought);
+  }
+  if (open != nullptr) weights_->release(*open);
+}
+
+// Null for what is not trained.
+const Unit* AdamW::unit_with(const std::string& name) const {
+  for (const Unit& unit : layout_.units()) {
+    for (const size_t parameter : unit.parameters) {
+      if (parameters_[parameter].name == name) return &unit;
+    }
+  }
+  return nullptr;
 }
 
 void AdamW::read_pieces(const model::StoredWeights& stored) {

@@ -47,7 +47,8 @@ at::Tensor Critic::predict(const at::Tensor& states_RD) const {
 
 std::vector<model::Parameter> Critic::state() const {
   std::vector<model::Parameter> result = optimizer_.state();
-  if (optimizer_.is_writer()) result.insert(result.end(), head_.begin(), head_.end());
+  const std::vector<model::Parameter> head = optimizer_.written_of(head_);
+  result.insert(result.end(), head.begin(), head.end());
   return result;
 }
 

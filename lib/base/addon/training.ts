@@ -116,6 +116,13 @@ export interface NativeLearner<Stats = unknown> {
   readState(tensors: readonly NativeStoredTensor[], numSteps: number): Promise<void>;
   /** Replaces a model's weights in place, of which a rank that has but a share reads that alone. */
   readWeights(tensors: readonly NativeStoredTensor[]): Promise<void>;
+  /** Writes a model's weights as `NativeModel.write` does; without a path brings other ranks what this one has of them. */
+  writeWeights(
+    path: string | undefined,
+    header: Uint8Array,
+    names: readonly string[],
+    dtype: string,
+  ): Promise<void>;
   close(): void;
 }
 

@@ -281,8 +281,34 @@ export abstract class Learner {
    * @internal
    */
   async readWeights(folder: string): Promise<void> {
-    if (this.#policy instanceof Adapter) return this.#policy.read(folder);
+    if (this.#policy instanceof Adapter) {
+      await this.gatherWeights();
+      return this.#policy.read(folder);
+    }
     await this.handle.readWeights(splitFused(await findWeights(folder), this.#policy.config));
+  }
+
+  /**
+   * Writes the policy's folder; all ranks call it, and the first one writes. Weights of which ranks have shares are brought layer by
+   * layer, and stay parted.
+   *
+   * @param folder - made when missing
+   * @throws ERR_IO when the file system refuses; ERR_RANGE when a weight is not finite; ERR_STATE once closed
+   * @internal
+   */
+  async saveWeights(folder: string): Promise<void> {
+    const own = (this.processGroup?.rank ?? 0) === 0 ? folder : undefined;
+    const policy = this.#policy;
+    if (!this.partsWeights || policy instanceof Adapter) {
+      await this.gatherWeights();
+      if (own !== undefined) await policy.save(own);
+      return;
+    }
+    const { handle } = this;
+    await orFail(
+      policy.saveBy((...file) => handle.writeWeights(...file), own),
+      this.processGroup,
+    );
   }
 
   /** Releases gradients and moments once the work under way is done; idempotent. */

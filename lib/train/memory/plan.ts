@@ -66,6 +66,8 @@ export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm
   readonly hasReference?: boolean;
   /** Of an engine. @default 0 */
   readonly cacheBytes?: number;
+  /** Whether weights that ranks share out are whole between updates, for what generates or evaluates. @default true */
+  readonly isGathered?: boolean | undefined;
   /** Ranks that share the model, each a slice of every layer; activations are counted as if each made all. @default 1 */
   readonly tensorParallel?: number | undefined;
 }
@@ -153,14 +155,19 @@ function openParameters(config: DecoderConfig): number {
 }
 
 /** What a training of all weights holds: where ranks share it out, their share and what is open at once. */
-function sharedBytes(config: DecoderConfig, base: number, { zero = 0, ranks = 1 }: StateForm) {
+function sharedBytes(
+  config: DecoderConfig,
+  base: number,
+  sizes: StateForm & Pick<TrainingSizes, "isGathered">,
+) {
+  const { zero = 0, ranks = 1, isGathered = true } = sizes;
   if (ranks === 1 || zero < 2) return { weights: base, buffers: 0, gathered: 0 };
   const open = openParameters(config);
   const buffers = 4 * open;
   if (zero === 2) return { weights: base, buffers, gathered: 0 };
   const openBytes = (base / numParameters(config)) * open;
-  // Generation and checkpoints need the rest as well.
-  return { weights: base / ranks + openBytes, buffers, gathered: Math.max(0, base - openBytes) };
+  const gathered = isGathered ? Math.max(0, base - openBytes) : 0;
+  return { weights: base / ranks + openBytes, buffers, gathered };
 }
 
 /**

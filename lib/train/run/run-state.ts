@@ -87,12 +87,12 @@ export async function restore(
  * @throws ERR_IO; ERR_RANGE when a weight is not finite
  */
 export async function writeWeights(folder: string, { trainer, critic }: RunSubject): Promise<void> {
-  const isFirst = (trainer.processGroup?.rank ?? 0) === 0;
-  if (isFirst) await trainer.policy.save(folder);
+  const trunk = join(folder, criticFolder);
+  // First what ranks do together: one whose disk is full holds no other up.
+  await trainer.saveWeights(folder);
+  await critic?.saveWeights(trunk);
   await trainer.saveState(join(folder, policyState));
   if (critic === undefined) return;
-  const trunk = join(folder, criticFolder);
   await mkdir(trunk, { recursive: true });
-  if (isFirst) await critic.trunk.save(trunk);
   await critic.saveState(join(trunk, policyState));
 }

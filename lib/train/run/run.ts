@@ -179,8 +179,8 @@ export class Run {
    */
   async rollBack(step: number): Promise<number | undefined> {
     if (this.#best === undefined) return undefined;
-    await this.#gatherWeights();
     await this.#restore(readCheckpoint(join(this.#options.folder, "checkpoints"), this.#best.step));
+    await this.#subject.trainer.gatherWeights();
     await this.#checkpoint(step, { hasEnded: true });
     return this.#best.step;
   }
@@ -188,11 +188,12 @@ export class Run {
   /** Writes the model that the run ends with. @returns its folder @throws ERR_IO; ERR_RANGE when a weight is not finite */
   async saveModel(): Promise<string> {
     const folder = join(this.#options.folder, modelFolder);
-    await this.#gatherWeights();
-    await this.#onFirstRank("saving the model", async () => {
-      await this.#subject.trainer.policy.save(folder);
+    const saving = this.#subject.trainer.saveWeights(folder);
+    const finish = async (): Promise<void> => {
+      await saving;
       await this.#options.onCheckpoint?.(folder);
-    });
+    };
+    await Promise.all([saving, this.#onFirstRank("saving the model", finish)]);
     return folder;
   }
 
@@ -218,7 +219,6 @@ export class Run {
   }
 
   async #checkpoint(step: number, loop: LoopState): Promise<void> {
-    await this.#gatherWeights();
     const { keep, folder, onCheckpoint } = this.#options;
     const { trainer } = this.#subject;
     const root = join(folder, "checkpoints");
@@ -246,13 +246,6 @@ export class Run {
       hasEnded: hasEnded || undefined,
       klCoef,
     };
-  }
-
-  /** Weights are read and written whole, however ranks share them out. */
-  async #gatherWeights(): Promise<void> {
-    const { trainer, critic } = this.#subject;
-    await trainer.gatherWeights();
-    await critic?.gatherWeights();
   }
 
   /** Closes the logs and gives the folder up; nothing is written any more. */

@@ -57,8 +57,9 @@ export async function writeSharedCheckpoint(part: OwnPart, processGroup: Process
     processGroup.broadcast(what, rank === 0 ? work() : (undefined as Value));
   const draft = await first("beginning a checkpoint", () => begin(part));
   try {
-    const writing = checkSeen(draft, rank).then(() => part.write(draft.folder));
-    await processGroup.allGather("writing a checkpoint", writing);
+    // Before ranks write together: one that does not see the folder would not come.
+    await processGroup.allGather("beginning a checkpoint", checkSeen(draft, rank));
+    await processGroup.allGather("writing a checkpoint", part.write(draft.folder));
     await first("finishing a checkpoint", () => finish(draft, part));
   } catch (error) {
     if (rank === 0) await abandonCheckpoint(draft);

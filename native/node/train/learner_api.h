@@ -72,6 +72,7 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     add("writeState", &LearnerHandle::write_state);
     add("readState", &LearnerHandle::read_state);
     add("readWeights", &LearnerHandle::read_weights);
+    add("writeWeights", &LearnerHandle::write_weights);
     add("close", &LearnerHandle::close);
     return methods;
   }
@@ -199,6 +200,18 @@ class LearnerHandle : public Napi::ObjectWrap<Handle> {
     return guard(info.Env(), [&] {
       return post(info.Env(), device_queue(),
                   [learner = learner(), stored = to_stored_tensors(info[0])] { learner->read_weights(stored); });
+    });
+  }
+
+  // writeWeights(path or undefined, header, names, dtype)
+  Napi::Value write_weights(const Napi::CallbackInfo& info) {
+    return guard(info.Env(), [&] {
+      return post(info.Env(), device_queue(),
+                  [learner = learner(), path = info[0].IsUndefined() ? std::string() : to_text(info[0], "path"),
+                   header = to_bytes(info[1], "header"), names = to_texts(info[2], "names"),
+                   dtype = to_text(info[3], "dtype")] {
+                    learner->optimizer().write_weights(learner->decoder(), path, header, names, dtype);
+                  });
     });
   }
 

@@ -21,6 +21,8 @@ export interface LoadingTask {
   readonly hasCritic?: boolean;
   /** Whose weights replace those of `folder`, as a checkpoint's do. */
   readonly resumed?: string;
+  /** Where the policy is written to, as for a checkpoint. */
+  readonly saved?: string;
   /** Tells the digest. */
   readonly isTold?: boolean;
 }
@@ -41,7 +43,8 @@ function residentBytes(name: "VmHWM" | "VmRSS"): number {
 
 const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
 const task = JSON.parse(process.argv[2]!) as LoadingTask;
-const { folder, dtype = "float32", isDeferred = true, hasCritic = false, resumed, isTold = false } = task;
+const { folder, dtype = "float32", isDeferred = true, hasCritic = false } = task;
+const { resumed, saved, isTold = false } = task;
 await using processGroup = await ProcessGroup.open({
   ...{ rank: Number(RANK), size: Number(WORLD_SIZE), port: Number(MASTER_PORT), patienceMs: 4000 },
 });
@@ -57,6 +60,7 @@ try {
   await using trainer = await Trainer.open(model, options);
   const learners = critic === undefined ? [trainer] : [trainer, critic];
   for (const learner of learners) if (resumed !== undefined) await learner.readWeights(resumed);
+  if (saved !== undefined) await trainer.saveWeights(saved);
   const [peak, held] = [residentBytes("VmHWM") - before, residentBytes("VmRSS") - before];
   for (const learner of isTold ? learners : []) await learner.gatherWeights();
   const models = [model, ...(critic === undefined ? [] : [critic.trunk as Model])];

@@ -54,14 +54,17 @@ for (const [size, stored, hasCritic] of [
   [4, "float32", true],
 ] as const) {
   const who = hasCritic ? "policy and critic" : "a policy";
-  test(`${size} ranks hold at no time more than their shares while ${who} stored in ${stored} is loaded and resumed`, async () => {
-    const task = { folder: join(folder, stored), hasCritic, resumed: join(folder, "float32") };
+  test(`${size} ranks hold at no time more than their shares while ${who} stored in ${stored} is loaded, resumed and saved`, async () => {
+    const [whole, saved] = [join(folder, "float32"), join(folder, `saved-${size}-${stored}`)];
+    const task = { folder: join(folder, stored), hasCritic, resumed: whole, saved };
     // Weights, gradients and two moments in f32.
     const share = ((hasCritic ? 2 : 1) * 16 * numWeights) / size;
     for (const { peak, held } of await load(size, task)) {
       assert.ok(held < share + few, `holds ${held / 1e6} MB, a share is ${share / 1e6}`);
       assert.ok(peak < held + few, `at most ${peak / 1e6} MB, then ${held / 1e6}`);
     }
+    const [written, expected] = await Promise.all([Model.load(saved), Model.load(whole)]);
+    assert.equal(await digestOf(written), await digestOf(expected));
   });
 }
 

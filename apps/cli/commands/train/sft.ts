@@ -191,6 +191,7 @@ function memoryOf(
       ranks,
       tensorParallel,
       batch,
+      isGathered: options.validation !== undefined,
     },
     activationBytes: bytesOf(activationGib),
   });
