@@ -10,10 +10,10 @@ const split = {
     name: "the published script in plain Python",
     program: "bench/corpus/split_peer.py",
     full: ["{scratch}/kilt-100000.jsonl", "{scratch}/peer.jsonl"],
-    quick: ["{scratch}/kilt-2000.jsonl", "{scratch}/peer.jsonl"],
+    quick: ["{scratch}/kilt-20000.jsonl", "{scratch}/peer.jsonl"],
   },
   full: ["--documents", "100000"],
-  quick: ["--documents", "2000"],
+  quick: ["--documents", "20000"],
   same: ["sha256"],
   figures: [
     between("passages a second", ["passagesPerSecond"], [["passagesPerSecond"]], "more"),
