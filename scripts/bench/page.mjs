@@ -93,7 +93,7 @@ export function pageOf({ outcomes, facts, byHand = [] }) {
       `Command: \`${facts.command}\`; commit ${facts.commit}; ${facts.date}`,
       `Hardware: ${facts.hardware}; ${loadSentence(facts.others)}`,
       `Versions: ${facts.versions}`,
-      `Rounds: ${facts.rounds}; the two sides take turns, and who goes first changes from round to round. Peers have as many threads as SeekRL; of a peer's settings the fastest of the first round counts. Compiled variants (\`torch.compile\`) were not tried`,
+      `Sizes: ${facts.form}; rounds: ${facts.rounds}; the two sides take turns, and who goes first changes from round to round. Peers have as many threads as SeekRL; of a peer's settings the fastest of the first round counts. Compiled variants (\`torch.compile\`) were not tried`,
     ]),
     table(rows),
     "## Not compared",

@@ -147,7 +147,7 @@ const sampled = (prompt, numNew, batch) => ["--prompt", prompt, "--new", numNew,
 
 const generating = [
   generation("small model, f32, 128 sequences", sampled("64", "128", "128"), {
-    quick: sampled("64", "16", "32"),
+    quick: sampled("64", "16", "128"),
     figures: [decoded, read],
   }),
   generation("small model, f32, 1 sequence", sampled("64", "128", "1"), { figures: [decoded] }),

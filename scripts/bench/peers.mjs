@@ -92,7 +92,7 @@ async function compare({ chosen, command, rounds, form, out }, { scratch, signal
   };
   const others = [];
   const facts = {
-    ...{ command, rounds, others, hardware: hardware(), date: new Date().toISOString().slice(0, 10) },
+    ...{ command, form, rounds, others, hardware: hardware(), date: new Date().toISOString().slice(0, 10) },
     ...{ commit: await commitOf(root, run), versions: await versions(root, place, run) },
   };
   const outcomes = chosen.map((pair) => ({ pair, failed: "not reached: the comparison was ended before" }));

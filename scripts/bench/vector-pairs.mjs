@@ -80,7 +80,7 @@ function embedding(name, { model, quick, needs, only, ours, peers, peer }) {
 
 const bothSentences = ["sentence-transformers bfloat16", "sentence-transformers float32"];
 const embeddings = [
-  embedding("BERT base, bf16", {
+  embedding("BERT base (MiniLM with --quick), bf16", {
     ...{ model: "bge-base", quick: true, needs: ["sentence-transformers"], only: "sentence|seekrl bfloat16" },
     ...{
       ours: "seekrl bfloat16",
@@ -100,7 +100,7 @@ const embeddings = [
       peer: "sentence-transformers f32",
     },
   }),
-  embedding("BERT base, f32, against transformers.js", {
+  embedding("BERT base (MiniLM with --quick), f32, against transformers.js", {
     ...{ model: "bge-base", quick: true, needs: ["onnx", "sentence-transformers", "transformers.js"] },
     ...{ only: "seekrl float32|transformers.js", ours: "seekrl float32" },
     ...{ peers: ["transformers.js float32"], peer: "transformers.js f32 (onnxruntime)" },

@@ -38,7 +38,7 @@ const pair: Pair = {
 };
 const facts = {
   ...{ command: "npm run bench -- --peers", commit: "abc1234", date: "2026-11-23", hardware: "a processor" },
-  ...{ versions: "torch 2.13.0", rounds: 3, others: [0.01] },
+  ...{ versions: "torch 2.13.0", form: "full", rounds: 3, others: [0.01] },
 };
 
 /** Programs that print the planted rates in turn, and a note of who was asked. */
@@ -103,7 +103,13 @@ test("the page has the median and the worst ratio of every figure, the worst of 
     page.includes("- writing: torch could not be set up: no wheel for this Python\n- cards: needs a card"),
     page,
   );
-  for (const fact of ["abc1234", "a processor", "torch 2.13.0", "npm run bench -- --peers"])
+  for (const fact of [
+    "abc1234",
+    "a processor",
+    "torch 2.13.0",
+    "npm run bench -- --peers",
+    "Sizes: full; rounds: 3",
+  ])
     assert.ok(page.includes(fact), fact);
   assert.doesNotMatch(page, /not to be quoted/);
 });
