@@ -5,7 +5,7 @@
  * [--prompt 64] [--new 128] [--rounds 3]`. The file is made when missing: Qwen2.5-0.5B's sizes, random weights, the head
  * tied; norms and biases f32, everything else of the type, the embedding of Q4_0 in Q8_0 as llama-quantize keeps it.
  */
-import { closeSync, existsSync, openSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, writeSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -156,7 +156,11 @@ function writeModel(path, type) {
   closeSync(file);
 }
 
-if (!existsSync(values.file)) writeModel(values.file, values.type);
+if (!existsSync(values.file)) {
+  // Whole or not there: a run that is ended meanwhile leaves no file that the next one would take.
+  writeModel(`${values.file}.part`, values.type);
+  renameSync(`${values.file}.part`, values.file);
+}
 const entry = createRequire(join(values.modules, "package.json")).resolve("node-llama-cpp");
 const { getLlama } = await import(pathToFileURL(entry).href);
 const [threads, batch, numPrompt, numNew] = [values.threads, values.batch, values.prompt, values.new].map(
