@@ -37,6 +37,8 @@ export async function inJob(
 ): Promise<void> {
   const place = placeOf();
   const numRanks = place?.size ?? 1;
+  if (!Number.isInteger(Math.log2(tensorParallel)))
+    throw new UsageError(`--tensor-parallel: expected a power of two, got ${tensorParallel}`);
   if (tensorParallel !== 1 && tensorParallel !== numRanks) throw otherSize(tensorParallel, numRanks);
   if (place === undefined || numRanks === 1) {
     return work({ processGroup: undefined, tensorParallel: undefined, io });

@@ -99,6 +99,10 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
     const { args } = subcommand;
+    if (each.isBefore !== undefined && !process.argv.includes("--"))
+      throw new UsageError(
+        `${each.name}: expected -- before the command that it runs, as in ${each.isBefore}`,
+      );
     const placed = Object.fromEntries(
       places.map((place, i) => [place, isList(place) ? args.slice(i) : args[i]]),
     );

@@ -28,6 +28,8 @@ export interface LaidOut {
   /** Of all texts of a step, by its seconds. */
   readonly tokensPerSecond: number;
   readonly fits: boolean;
+  /** Whether a job can be started so: one tensor group is, as a whole job; several that train together are not there yet. */
+  readonly isThere: boolean;
 }
 
 /** Which layouts are looked at; what is not given is free. */
@@ -130,6 +132,7 @@ export function laidOut(training: PlannedTraining, cluster: Cluster, layout: Lay
     ...{ layout, seconds, memory, rolloutMemory },
     tokensPerSecond: (sequences * length) / seconds.total,
     fits: memory.fits && engine.fits,
+    isThere: layout.tensor === 1 || layout.tensor === cluster.devices,
   };
 }
 

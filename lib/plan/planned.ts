@@ -1,4 +1,4 @@
-/** The fastest of all layouts that fit, and how many devices it takes where none does. */
+/** The fastest of the layouts that fit, and how many devices it takes where none does. */
 import {
   aloneSeconds,
   fitsIn,
@@ -25,7 +25,7 @@ export interface LargerCluster {
 /** What came out for one cluster. */
 export interface Plan {
   readonly all: readonly RatedLayout[];
-  /** The fastest that fits. */
+  /** The fastest that fits of those that are there, or of the others where none of these fits. */
   readonly best?: RatedLayout | undefined;
   /** Where none does, the first of twice, four times as many devices on which one does. */
   readonly enough?: LargerCluster | undefined;
@@ -55,7 +55,9 @@ export function planned(training: PlannedTraining, cluster: Cluster, choice: Lay
 
 function fastest(all: readonly RatedLayout[]): RatedLayout | undefined {
   const fitting = all.filter(({ fits }) => fits);
-  return fitting.sort((a, b) => a.seconds.total - b.seconds.total)[0];
+  return fitting.sort(
+    (a, b) => Number(b.isThere) - Number(a.isThere) || a.seconds.total - b.seconds.total,
+  )[0];
 }
 
 function enoughDevices(

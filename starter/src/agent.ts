@@ -1,4 +1,5 @@
 /** A search agent over data/corpus.jsonl: evaluates it, trains it by reinforcement learning, evaluates it again, asks it. */
+import { cp } from "node:fs/promises";
 import {
   type Agent,
   algorithms,
@@ -70,5 +71,8 @@ const asked = await agent({ question: process.argv[2] ?? test[0]?.question ?? ""
 console.log(
   `${asked.segments[0]?.text.trim()}\n${policyAnswer(asked)} after searching for ${asked.queries.flat().join(", ")}`,
 );
+
+// What was trained, with the tokenizer that it came with.
+await cp(folder, "model", { recursive: true, filter: (path) => !path.endsWith(".safetensors") });
 await model.save("model");
 await engine.close();

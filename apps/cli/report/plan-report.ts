@@ -29,12 +29,13 @@ const digits = (value: number): string =>
   value >= 100 ? number(value) : String(Number(value.toPrecision(2)));
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
 
-/** A layout in words. */
-export function layoutText({ zero, tensor, rolloutDevices }: Layout): string {
+/** A layout in words; with a star where it is not there yet. */
+export function layoutText({ layout, isThere }: Pick<RatedLayout, "layout" | "isThere">): string {
+  const { zero, tensor, rolloutDevices }: Layout = layout;
   const parts = [`ZeRO ${zero}`];
   if (tensor > 1) parts.push(`tensor ${tensor}`);
   if (rolloutDevices > 0) parts.push(`${rolloutDevices} generate`);
-  return parts.join(", ");
+  return `${parts.join(", ")}${isThere ? "" : " *"}`;
 }
 
 const head = [
@@ -47,14 +48,14 @@ function otherSeconds({ exchange, optimiser, weights, checkpoint, fixed }: StepS
   return exchange + optimiser + weights + checkpoint + fixed;
 }
 
-function rowOf({ layout, seconds, memory, rolloutMemory, ...rest }: RatedLayout): string[] {
+function rowOf({ seconds, memory, rolloutMemory, ...rest }: RatedLayout): string[] {
   const bytes = Math.max(memory.total, rolloutMemory?.total ?? 0);
   const cells = rest.fits
     ? [number(rest.tokensPerSecond), `${Math.round(100 * rest.efficiency)} %`, gigabytes(bytes)]
     : ["", "", `${gigabytes(bytes)}: no`];
   const { total, rollouts, scoring, training, collectives } = seconds;
   const times = [total, rollouts, scoring, training, collectives, otherSeconds(seconds)];
-  return [layoutText(layout), ...(rest.fits ? times.map(digits) : times.map(() => "")), ...cells];
+  return [layoutText(rest), ...(rest.fits ? times.map(digits) : times.map(() => "")), ...cells];
 }
 
 /** All layouts on one number of cards, or the best on each of several. */
@@ -87,9 +88,7 @@ function shortLines({ devices, best, enough }: Outcome): string[] {
     return [
       `none fits on ${devices}, nor on up to ${number(mostDevices)}: a smaller model, --lora or --weights`,
     ];
-  return [
-    `none fits on ${devices}; ${enough.devices} are the fewest, doubling: ${layoutText(enough.best.layout)}`,
-  ];
+  return [`none fits on ${devices}; ${enough.devices} are the fewest, doubling: ${layoutText(enough.best)}`];
 }
 
 function workLines({ training: { workload, model } }: PlanShown): string[] {
@@ -114,7 +113,7 @@ export function assumptionLines({ gpu, gpusPerMachine, networkGbits, training }:
     `of that, training reaches ${percent(utilisation.train)} of the products, reading and scoring ${percent(utilisation.forward)}, decoding and updates ${percent(utilisation.memory)} of the memory; ${launches.perLayer} launches a layer of ${launches.kernelSeconds * 1e6} us`,
     `${gpusPerMachine} cards a machine; between machines ${networkGbits} Gbit/s a card (${percent(reached.link)} reached); a message takes ${latencies.machine * 1e6} us within a machine, ${latencies.network * 1e6} us between`,
     `collectives are rings within machines, then between them; gradients are f32; messages of ${number(assumed.bucketWeights)} weights; from ZeRO 2 on they hide under ${percent(overlap)} of the pass that they belong to`,
-    "ZeRO 2 reduces each micro-batch, ZeRO 3 gathers each layer in forward and backward of each, and all weights once for the engines; under an adapter all have the frozen weights; tensor parallelism adds two sums of f32 a layer and pass, made in pairs",
+    "ZeRO 2 reduces each micro-batch, ZeRO 3 gathers each layer in forward and backward of each, and all weights once for the engines; under an adapter all have the frozen weights; tensor parallelism adds two sums of f32 a layer and pass, made in pairs; * several tensor groups that train together are computed, and not there yet",
     `turns are ${percent(workload.spread)} around ${workload.responseTokens} tokens, ${workload.searches} searches of ${workload.searchSeconds} s, ${workload.observationTokens} tokens found; samples of a question read its prompt once; a rank begins ${percent(assumed.begunAtOnce)} of its questions at once; no drafts`,
     `each card uses 90 % of its memory; a checkpoint every ${checkpointEvery} steps at ${assumed.diskBytesPerSecond / 1e9} GB/s a machine; trajectories travel at ${assumed.exchangeBytesPerSecond / 1e9} GB/s, ${assumed.exchangedBytesPerToken} bytes a token; 0.1 s of a step are fixed`,
     staleness === 0

@@ -126,7 +126,8 @@ export class ReplicaSet {
 
   #allFailed(faults: readonly Fault[]): Fault {
     const waits = faults.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
-    return new Fault(`${this.name}: no server answers: ${faults.map(({ message }) => message).join("; ")}`, {
+    const why = faults.map(({ message }) => message).join("; ");
+    return new Fault(`${this.name}: no server answers: ${why}. Remedy: start it again, or name a replica`, {
       mayRetry: faults.some(({ mayRetry }) => mayRetry),
       retryAfterMs: waits.length === faults.length ? Math.min(...waits) : undefined,
     });

@@ -89,7 +89,8 @@ void check_divides(const char* what, int64_t count, int64_t size) {
 TensorParallel::TensorParallel(std::shared_ptr<comm::ProcessGroup> group, const DecoderConfig& config) {
   if (group == nullptr || group->size() == 1) return;
   const int64_t size = group->size();
-  require((size & (size - 1)) == 0, ErrorCode::kArgument, "tensorParallel: expected 2, 4, 8 or so ranks, got ", size);
+  require((size & (size - 1)) == 0, ErrorCode::kArgument,
+          "tensorParallel: expected a power of two of ranks, such as 2 or 4, got ", size);
   check_divides("key and value heads", config.num_kv_heads, size);
   check_divides("query heads", config.num_heads, size);
   check_divides("feed-forward channels", config.intermediate_size, size);

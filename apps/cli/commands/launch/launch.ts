@@ -42,6 +42,7 @@ export function launchOf(commands: () => readonly Command[]): Command {
     summary: "runs a command as many processes, here and on other machines",
     options,
     places: ["command"],
+    isBefore: "seekrl launch --processes 2 -- train --config run.yaml",
     run: async (given, io) => {
       refuseCopies(given, commands());
       await launch(given, io);

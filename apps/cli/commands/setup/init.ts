@@ -42,7 +42,7 @@ async function writeProject(writing: string, target: string): Promise<void> {
   await rename(join(writing, "gitignore"), join(writing, ".gitignore"));
   const path = join(writing, "package.json");
   const parts = JSON.parse(await readFile(path, "utf8")) as object;
-  const whole = { name: packageName(target), ...parts, dependencies: { seekrl: requirement(target) } };
+  const whole = { name: packageName(target), ...parts, dependencies: await requirements(target) };
   await writeFile(path, `${JSON.stringify(whole, undefined, 2)}\n`);
   await writeWorldFiles(join(writing, "data"), { seed: 0 });
 }
@@ -56,8 +56,19 @@ function packageName(target: string): string {
   return name === "" || name === "seekrl" || name === "node_modules" ? "search-agent" : name;
 }
 
-/** This package: by its version where a project has installed it, by its folder where it is a clone. */
-function requirement(target: string): string {
-  const isInstalled = basename(dirname(packageRoot)) === "node_modules";
-  return isInstalled ? `^${packageVersion()}` : `file:${relative(target, packageRoot)}`;
+/** This package, as the project that installed it asks for it; by its folder where it is a clone. */
+async function requirements(target: string): Promise<Record<string, string>> {
+  const modules = dirname(packageRoot);
+  if (basename(modules) !== "node_modules") return { seekrl: `file:${relative(target, packageRoot)}` };
+  const root = dirname(modules);
+  const text = await readFile(join(root, "package.json"), "utf8").catch(() => "{}");
+  const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> };
+  const own = Object.entries(dependencies).filter(([name]) => /^(@seekrl\/|seekrl$)/.test(name));
+  // Tarballs lie where that project says, seen from it.
+  const moved = (wish: string): string =>
+    wish.startsWith("file:") ? `file:${relative(target, resolve(root, wish.slice("file:".length)))}` : wish;
+  return {
+    seekrl: `^${packageVersion()}`,
+    ...Object.fromEntries(own.map(([name, wish]) => [name, moved(wish)])),
+  };
 }

@@ -68,6 +68,12 @@ test("several processes of a command that knows no ranks are refused, with the n
   }
 });
 
+test("options of the command that is run are not taken for those of launch", async () => {
+  const { code, stderr } = await runCli("launch", "--processes", "2", "train", "--config", "train.yaml");
+  const expected = "expected -- before the command that it runs, as in seekrl launch --processes 2 -- train";
+  assert.deepEqual([code, stderr], [2, `error: launch: ${expected} --config run.yaml\n`]);
+});
+
 test("processes that would each answer all questions are refused; those of a shared model are not", async () => {
   const place = { RANK: "1", WORLD_SIZE: "2", LOCAL_RANK: "1", LOCAL_WORLD_SIZE: "2" };
   const meeting = { MASTER_ADDR: "127.0.0.1", MASTER_PORT: "29500" };

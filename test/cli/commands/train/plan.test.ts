@@ -49,6 +49,17 @@ test("what does not fit says so, and on how many cards it does", async () => {
   assert.ok(JSON.parse(enough.stdout).plans[0].best.fits);
 });
 
+test("the best layout is one that a job can have, where one of these fits; others have a star", async () => {
+  const call = ["plan", "--model", "qwen2.5-7b", "--gpus", "64"];
+  const { plans } = JSON.parse((await runCli(...call, "--json")).stdout);
+  const { best, layouts } = plans[0];
+  assert.ok(best.isThere && best.fits);
+  for (const { layout, isThere } of layouts) assert.equal(isThere, [1, 64].includes(layout.tensor));
+  const faster = layouts.filter((each: typeof best) => each.fits && each.seconds.total < best.seconds.total);
+  assert.ok(faster.length > 0 && faster.every((each: typeof best) => !each.isThere));
+  assert.match((await runCli(...call)).stdout, /^ZeRO 3, tensor 2 \* /m);
+});
+
 test("the fewest cards are the same from whichever number the search begins", async () => {
   const fewest = async (gpus: string): Promise<number> => {
     const { stdout } = await runCli("plan", "--model", "qwen2.5-72b", "--gpus", gpus, "--json");

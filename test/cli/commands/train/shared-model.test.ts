@@ -53,6 +53,7 @@ test("another number of processes, and what they cannot share out besides, are u
       ["--tensor-parallel", "2"],
       /^error: --tensor-parallel: expected 1 or the number of processes, 1, got 2\. Remedy: /,
     ],
+    [["--tensor-parallel", "3"], /^error: --tensor-parallel: expected a power of two, got 3$/m],
     [
       ["--tensor-parallel", "2", "--zero", "1"],
       /^error: --zero: expected without --tensor-parallel\. Remedy: /,

@@ -19,13 +19,50 @@ namespace {
 // Most waits of the host come sooner.
 constexpr std::chrono::milliseconds kSoon{2};
 
-// Work may free memory, which submits. Never destroyed: the thread that goes on may outlive every static.
-auto& mutex = *new std::recursive_mutex;
+// Who works the queue off holds `working`; `mutex` is held for a moment only, so that nobody who submits waits for work
+// that waits for another rank. Never destroyed: the thread that goes on may outlive every static.
+auto& working = *new std::mutex;
+auto& mutex = *new std::mutex;
 auto& queue = *new std::deque<Work>;
 int64_t num_submitted = 0;
-bool is_working = false;
 std::exception_ptr kept_error;
 std::shared_ptr<Recording> open_recording;
+
+// Within a work: it may free memory, which submits.
+thread_local bool is_working = false;
+
+bool is_recording() {
+  const std::lock_guard lock(mutex);
+  return open_recording != nullptr;
+}
+
+// The next work up to a ticket; none when all of them are done.
+Work next_until(int64_t ticket) {
+  const std::lock_guard lock(mutex);
+  if (queue.empty() || num_submitted - static_cast<int64_t>(queue.size()) >= ticket) return nullptr;
+  Work work = std::move(queue.front());
+  queue.pop_front();
+  return work;
+}
+
+// Does all work up to a ticket, by a caller that holds `working`; the first error of it, or one that was kept.
+std::exception_ptr work_off(int64_t ticket) {
+  std::exception_ptr error;
+  {
+    const std::lock_guard lock(mutex);
+    error = std::exchange(kept_error, nullptr);
+  }
+  while (const Work work = next_until(ticket)) {
+    is_working = true;
+    try {
+      work();
+    } catch (...) {
+      if (error == nullptr) error = std::current_exception();
+    }
+    is_working = false;
+  }
+  return error;
+}
 
 // Wakes the thread that goes on.
 struct Driver {
@@ -40,13 +77,11 @@ struct Driver {
         woken.wait(lock, [this] { return std::exchange(is_due, false); });
       }
       std::this_thread::sleep_for(kSoon);
+      const std::lock_guard work(working);
+      if (is_recording()) continue;
+      const auto error = work_off(last_ticket());
       const std::lock_guard lock(emulator::mutex);
-      if (open_recording != nullptr) continue;
-      try {
-        finish();
-      } catch (...) {
-        kept_error = std::current_exception();
-      }
+      kept_error = error;
     }
   }
 };
@@ -63,8 +98,8 @@ Driver& driver() {
 }  // namespace
 
 void submit(Work work) {
-  const std::lock_guard lock(mutex);
   if (is_working) return work();
+  const std::lock_guard lock(mutex);
   if (open_recording != nullptr) {
     open_recording->works.push_back(std::move(work));
     return;
@@ -81,22 +116,10 @@ int64_t last_ticket() {
 void finish() { finish_until(last_ticket()); }
 
 void finish_until(int64_t ticket) {
-  const std::lock_guard lock(mutex);
   if (is_working) return;
-  TORCH_CHECK(open_recording == nullptr, "emulated: something waits for the card while a graph is captured");
-  std::exception_ptr error = std::exchange(kept_error, nullptr);
-  while (!queue.empty() && num_submitted - static_cast<int64_t>(queue.size()) < ticket) {
-    const Work work = std::move(queue.front());
-    queue.pop_front();
-    is_working = true;
-    try {
-      work();
-    } catch (...) {
-      if (error == nullptr) error = std::current_exception();
-    }
-    is_working = false;
-  }
-  if (error != nullptr) std::rethrow_exception(error);
+  const std::lock_guard work(working);
+  TORCH_CHECK(!is_recording(), "emulated: something waits for the card while a graph is captured");
+  if (const auto error = work_off(ticket)) std::rethrow_exception(error);
 }
 
 void go_on() {
@@ -114,8 +137,9 @@ void note_wait(const std::string& what) {
 }
 
 void begin_recording(const std::shared_ptr<Recording>& recording) {
+  const std::lock_guard work(working);
+  if (const auto error = work_off(last_ticket())) std::rethrow_exception(error);
   const std::lock_guard lock(mutex);
-  finish();
   open_recording = recording;
 }
 
