@@ -85,6 +85,19 @@ Prepared prepare_policy(Memory& memory, int64_t num_rows) {
            {"value_stats", value_stats, 4, Kind::kDouble, 1e-5}}};
 }
 
+// Scores of rows whose logits several cards have, of what each of them found.
+Prepared prepare_parts(Memory& memory, int64_t num_parts, int64_t num_rows) {
+  const cuda::RowScores scores = {memory.floats(num_rows), memory.floats(num_rows), memory.floats(num_rows),
+                                  memory.floats(num_rows)};
+  const float* const parts = memory.floats(num_parts * 4 * num_rows, 0.5f, 3);
+  Calls run;
+  SEEKRL_ADD(run, combine_scores, scores, parts, num_parts, num_rows);
+  return {run,
+          {{"logprob", scores.logprob_R, num_rows, Kind::kFloat, 1e-5},
+           {"entropy", scores.entropy_R, num_rows, Kind::kFloat, 1e-5},
+           {"log_sum", scores.log_sum_R, num_rows, Kind::kFloat, 1e-5}}};
+}
+
 // The embedding's gradient; words of a step's inputs that the host changes.
 Prepared prepare_tokens(Memory& memory, int64_t num_tokens, int64_t vocab_size, int64_t width) {
   std::vector<int32_t> ids(num_tokens);
@@ -184,6 +197,9 @@ void add_row_cases(Cases& cases, bool is_tiny) {
   cases.push_back({"losses of policy and critic, " + std::to_string(policy) + " rows", "", static_cast<double>(policy),
                    "row", 60.0 * static_cast<double>(policy), 0, 1e9, false,
                    [=](Memory& memory) { return prepare_policy(memory, policy); }});
+  cases.push_back({"scores of " + std::to_string(policy) + " rows, of 8 parts", "", static_cast<double>(policy), "row",
+                   4.0 * 4 * 9 * static_cast<double>(policy), 0, 1e9, false,
+                   [=](Memory& memory) { return prepare_parts(memory, 8, policy); }});
   const int64_t tokens = is_tiny ? 90 : 8192, width = is_tiny ? 64 : 896;
   cases.push_back({"gradient of " + std::to_string(tokens) + " embedded tokens", "", static_cast<double>(tokens), "tok",
                    12.0 * static_cast<double>(tokens * width), 0, 4.0 * static_cast<double>(vocab_size * width) + 1e9,
