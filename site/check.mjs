@@ -1,6 +1,7 @@
 /** Looks for what a reader of built pages would miss: links and anchors that lead nowhere, and requests that leave the site. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
+import { unescapeHtml } from "../scripts/setup/html.mjs";
 
 /** What each page of a folder of HTML says of links, and where they may lead. */
 function readPages(folder) {
@@ -13,14 +14,6 @@ function readPage(html) {
   const links = [...html.matchAll(/<a\s[^>]*?href="([^"]*)"/g)].map(([, href]) => unescapeHtml(href));
   const loads = [...html.matchAll(/<(?:link|script|img|iframe|source)\s[^>]*?(?:href|src)="([^"]*)"/g)];
   return { ids, links, loads: loads.map(([, url]) => unescapeHtml(url)) };
-}
-
-function unescapeHtml(text) {
-  return text
-    .replaceAll("&quot;", '"')
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&");
 }
 
 const isElsewhere = (url) => /^(?:[a-z]+:)?\/\//i.test(url) || /^(?:mailto|data):/.test(url);

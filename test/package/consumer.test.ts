@@ -144,3 +144,17 @@ test("the tarball holds what is built and documented, no source and nothing that
   const absent = ["scripts", "devDependencies", "gypfile", "private"].filter((key) => key in manifest);
   assert.deepEqual(absent, []);
 });
+
+test("a project that the installed package writes asks for it where this project found it", async () => {
+  const dependencies = { seekrl: "file:packed/seekrl.tgz", "@seekrl/linux-x64": "^1.2.3", other: "^1.0.0" };
+  await writeFile(join(project, "package.json"), JSON.stringify({ type: "module", dependencies }));
+  const program = join(project, "node_modules", "seekrl", "bin", "seekrl.mjs");
+  execFileSync(process.execPath, [program, "init", "mine"], { cwd: project });
+  const made = JSON.parse(await readFile(join(project, "mine", "package.json"), "utf8")) as {
+    dependencies: object;
+  };
+  assert.deepEqual(made.dependencies, {
+    seekrl: "file:../packed/seekrl.tgz",
+    "@seekrl/linux-x64": "^1.2.3",
+  });
+});

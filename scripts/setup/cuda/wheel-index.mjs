@@ -1,5 +1,6 @@
 /** Reads a package index (PEP 503 pages, PEP 658 metadata) and settles which wheels a CUDA build of torch consists of. */
 import { arch } from "node:os";
+import { unescapeHtml } from "../html.mjs";
 import { SetupError } from "../report.mjs";
 import { isSupported } from "../torch-folder.mjs";
 import { compareVersions, satisfies } from "../versions.mjs";
@@ -13,21 +14,13 @@ function wheelParts(file) {
   return fits ? { version } : undefined;
 }
 
-function unescaped(text) {
-  return text
-    .replaceAll("&amp;", "&")
-    .replaceAll("&lt;", "<")
-    .replaceAll("&gt;", ">")
-    .replaceAll("&quot;", '"');
-}
-
 /** The wheels of one package's page that run on this machine. */
 function wheelsOf(html, page) {
   return [...html.matchAll(/<a\s([^>]*)>/g)].flatMap(([, text]) => {
     const attribute = (name) => new RegExp(`\\b${name}\\s*=\\s*"([^"]*)"`).exec(text)?.[1];
     const href = attribute("href");
     if (href === undefined || attribute("data-yanked") !== undefined) return [];
-    const url = new URL(unescaped(href), page);
+    const url = new URL(unescapeHtml(href), page);
     const file = decodeURIComponent(url.pathname.split("/").at(-1));
     const parts = wheelParts(file);
     if (parts === undefined) return [];
