@@ -1,10 +1,9 @@
 /** A command's options: the config file below, the flags above, checked by the schema. */
-import { readFile } from "node:fs/promises";
 import type { z } from "zod";
 import { nearestWord, unknownKey } from "../../lib/base/spelling.ts";
 import { isValues, merged, parseAssignments, type Values } from "./assignments.ts";
 import { UsageError } from "./command.ts";
-import { parseConfigText } from "./config-file.ts";
+import { parseConfigText, readConfigText } from "./config-file.ts";
 import { type Field, type Form, fieldsOf } from "./fields.ts";
 import { flagName } from "./flags.ts";
 
@@ -74,14 +73,6 @@ async function readConfig(fields: readonly Field[], path: string): Promise<Recor
 function asGiven({ isList, type, head, key }: Field, value: unknown): unknown {
   if (type === "object" && typeof value === "string") return parseAssignments(value, head, key);
   return isList && value !== null && !Array.isArray(value) ? [value] : value;
-}
-
-async function readConfigText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    throw new UsageError(`--config ${path}: cannot be read: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function parseConfig(text: string, path: string): Record<string, unknown> {

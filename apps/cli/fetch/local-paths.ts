@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import type { CommandIo } from "../command.ts";
 import type { Field } from "../fields.ts";
+import { notHere } from "../report/missing-path.ts";
 import { fetchedFile } from "./fetched-file.ts";
 import { fromHub } from "./from-hub.ts";
 
@@ -12,17 +13,36 @@ type Values = Record<string, unknown>;
 function asNoPath(error: unknown, text: string): unknown {
   const code = codeOf(error);
   if (code === undefined || code === "ERR_ABORTED" || text.startsWith("hf://")) return error;
-  const message = `${text}: no such file or folder here; on the hub: ${(error as Error).message}`;
-  return new SeekError(code, message, { cause: error });
+  return new SeekError(code, `${text}${notHere}${(error as Error).message}`, { cause: error });
 }
 
 /** A path of this machine; a model of the hub becomes one. */
 async function folderOf(text: unknown, io: CommandIo): Promise<unknown> {
   if (typeof text !== "string" || existsSync(text)) return text;
+  return (await fetchedFromHub(text, io)) ?? text;
+}
+
+/**
+ * What a text that is no path here names on the hub, fetched.
+ *
+ * @param text - a model's name, with or without `hf://`
+ * @param io - says what came
+ * @param file - the one file that is wanted of it; the model when left out
+ * @returns a path of this machine; undefined for a text that names no model
+ * @throws ERR_REMOTE, ERR_IO as `fetchModel`
+ */
+export async function fetchedFromHub(
+  text: string,
+  io: CommandIo,
+  file?: string,
+): Promise<string | undefined> {
   const { hubModel } = await import("../../../lib/remote/hub/hub-model.ts");
-  if (hubModel(text) === undefined) return text;
+  const place = hubModel(text);
+  if (place === undefined) return undefined;
   const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");
-  return fromHub(text, fetchModel, io).catch((error) => {
+  const { id, revision } = place;
+  const wanted = file === undefined ? text : `hf://${id}@${encodeURIComponent(revision)}/${file}`;
+  return fromHub(wanted, fetchModel, io).catch((error) => {
     throw asNoPath(error, text);
   });
 }

@@ -5,6 +5,9 @@ import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
 
+/** Between a path that is none and what the hub says of the name. */
+export const notHere = ": no such file or folder here; on the hub: ";
+
 /** Options whose text is no path to read: what is written, and an address. */
 const noPaths = ["--out", "--host"];
 
@@ -48,6 +51,8 @@ const remedies: Readonly<Record<string, (path: string) => string>> = {
 export function withOption(error: unknown, options: object): unknown {
   if (codeOf(error) !== "ERR_IO") return error;
   const { message } = error as Error;
+  // What the hub was asked for, too, says so and what to do.
+  if (message.includes(notHere)) return error;
   const given = textsOf(options).find(({ flag, text }) => !noPaths.includes(flag) && isAbout(message, text));
   if (given === undefined) return error;
   const { flag, text } = given;

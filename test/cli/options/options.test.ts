@@ -95,11 +95,26 @@ test("a value of the wrong kind is named with what was expected and what came", 
 });
 
 test("a config file that is no file of keys is refused", async () => {
-  await assert.rejects(readOptions(schema, {}, join(folder, "none.yaml")), /none\.yaml: cannot be read/);
   await assert.rejects(readOptions(schema, {}, await configFile("d.yaml", "- 1\n")), /got a list/);
   await assert.rejects(readOptions(schema, {}, await configFile("e.json", "{")), /e\.json/);
   const broken = readOptions(schema, {}, await configFile("f.yaml", "model: [\n"));
   await assert.rejects(broken, /f\.yaml: Flow sequence .* at line 2, column 1$/);
+});
+
+test("a config file that is not there is named, with the one that was meant or what it should be", async () => {
+  const folderOfFile = await mkdtemp(join(folder, "near-"));
+  const refused = (name: string): Promise<string> =>
+    readOptions(schema, {}, join(folderOfFile, name)).then(
+      () => "",
+      ({ message }: Error) => message,
+    );
+  assert.match(
+    await refused("train.yml"),
+    /--config \S+train\.yml: no such file\. Remedy: a YAML or JSON file whose keys are .*; paths begin at \//,
+  );
+  await writeFile(join(folderOfFile, "train.yaml"), "model: m\n");
+  assert.match(await refused("train.yml"), /no such file\. Remedy: did you mean \S+train\.yaml\?$/);
+  assert.match(await refused(""), /a folder, expected a file\. Remedy: of a run it is \S+config\.yaml$/);
 });
 
 test("the nearest word is the one that needs the fewest edits", () => {

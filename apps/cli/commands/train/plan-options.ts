@@ -13,7 +13,7 @@ const modelPart = inGroup("Model", {
   model: z
     .string()
     .describe(
-      "A published size such as qwen2.5-7b, a model folder, or its config.json alone; weights are not read.",
+      "A published size such as qwen2.5-7b, a model of the hub (OWNER/NAME[@REVISION]), a model folder, or its config.json alone; weights are not read.",
     ),
   weights: z.enum(quantisedForms).optional().describe("Form of frozen weights under an adapter (bfloat16)."),
   ...loraOptions,

@@ -12,6 +12,7 @@ import { knownConfig, knownNames } from "../../../../lib/plan/shapes.ts";
 import { textSums, type Workload, workloadOf } from "../../../../lib/plan/workload.ts";
 import { resizedTraining } from "../../../../lib/recipes/recipe.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
+import { fetchedFromHub } from "../../fetch/local-paths.ts";
 import { flagName } from "../../flags.ts";
 import { loraOf } from "../../options/lora-options.ts";
 import { chooseRecipe } from "../../options/recipe-options.ts";
@@ -25,7 +26,7 @@ export const planCommand = command({
   options: planOptions,
   run: async (options, io) => {
     checkPlan(options);
-    const config = await configOf(options.model);
+    const config = await configOf(options.model, io);
     const training = trainingOf(options, config);
     const { zero, tensor, rolloutGpus: rolloutDevices } = options;
     const outcomes = options.gpus.map((devices): Outcome => {
@@ -38,17 +39,20 @@ export const planCommand = command({
   },
 });
 
-async function configOf(model: string): Promise<DecoderConfig> {
+async function configOf(model: string, io: CommandIo): Promise<DecoderConfig> {
   const known = knownConfig(model);
   if (known !== undefined) return known;
+  const path = (await configHere(model)) ?? (await fetchedFromHub(model, io, "config.json"));
+  if (path !== undefined) return parseConfig(await readJson(path), path);
+  throw new UsageError(
+    `--model ${model}: expected a folder, a config.json, a model of the hub (OWNER/NAME), or one of ${knownNames.join(", ")}`,
+  );
+}
+
+async function configHere(model: string): Promise<string | undefined> {
   const found = await stat(model).catch(() => undefined);
-  if (found === undefined) {
-    throw new UsageError(
-      `--model ${model}: expected a folder, a config.json, or one of ${knownNames.join(", ")}`,
-    );
-  }
-  const path = found.isDirectory() ? join(model, "config.json") : model;
-  return parseConfig(await readJson(path), path);
+  if (found === undefined) return undefined;
+  return found.isDirectory() ? join(model, "config.json") : model;
 }
 
 function clusterOf({ gpu, gpusPerMachine, networkGbits }: PlanOptions, devices: number): Cluster {

@@ -1,6 +1,6 @@
 /** Models by their names on the hub in place of folders: tokenized, tuned under an adapter, pinned in the run's folder. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -80,6 +80,33 @@ test("a path with a slip of the pen is said to be no path, and no name either", 
   const { code, stderr } = await run("generate", "--model", "modles/qwen", "--prompt", "Who");
   assert.equal(code, 1);
   assert.match(stderr, /modles\/qwen: no such file or folder here; on the hub: .*got 404/);
+});
+
+test("a model of the hub is planned from its config.json alone, later without the hub", async () => {
+  const cache = join(folder, "plan-cache");
+  const plan = (model: string, environment = {}) =>
+    runCliWith(
+      { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache, HF_TOKEN: "", ...environment },
+      ...["plan", "--model", model, "--gpus", "1", "--json"],
+    );
+  const here = await runCli(
+    ...["plan", "--model", join(projectRoot, "world", "checkpoint"), "--gpus", "1", "--json"],
+  );
+  const first = await plan(id);
+  assert.equal(first.code, 0, first.stderr);
+  assert.deepEqual(JSON.parse(first.stdout).plans, JSON.parse(here.stdout).plans);
+  assert.deepEqual(
+    await readdir(join(cache, "models--Qwen--Qwen2.5-0.5B-Instruct", "snapshots", hub.commit)),
+    ["config.json"],
+  );
+  const away = { HF_HUB_OFFLINE: "1", HF_ENDPOINT: "http://127.0.0.1:9" };
+  assert.deepEqual((await plan(id, away)).stdout, first.stdout);
+  const other = await plan("Qwen/Qwen9", away);
+  assert.match(
+    other.stderr,
+    /^ERR_IO: Qwen\/Qwen9: no such file or folder here; .*not in the cache.*Remedy/m,
+  );
+  assert.equal(other.code, 1);
 });
 
 test("the calls of the page about models end well", async () => {

@@ -95,7 +95,7 @@ test("an unknown model, weights that cannot be trained and impossible layouts ar
   const calls = [
     [
       ["--model", "qwen9", "--gpus", "8"],
-      /--model qwen9: expected a folder, a config\.json, or one of qwen2\.5-0\.5b/,
+      /--model qwen9: expected a folder, a config\.json, a model of the hub \(OWNER\/NAME\), or one of qwen2\.5-0\.5b/,
     ],
     [["--gpus", "8", "--weights", "nf4"], /--weights: expected with --lora/],
     [["--gpus", "8", "--tensor", "8"], /--gpus 8: .* no layout with --tensor 8/],
