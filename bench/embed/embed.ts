@@ -2,7 +2,7 @@
  * How many tokens a second does an encoder embed, of ragged texts and of 32 x 128, and how long does one query take,
  * against sentence-transformers and transformers.js on the same texts?
  *
- * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 4] [--rounds 3] [--queries 12] [--only REGEX] [--json]`; the
+ * `node dist/bench/embed/embed.js MODEL_FOLDER TEXTS_JSON [--sample 4] [--rounds 3] [--queries 36] [--only REGEX] [--json]`; the
  * folder is what make_models.py writes, `--only` chooses among the names below, `--json` adds a line of figures a round. SEEKRL_PYTHON names a Python with
  * sentence-transformers, SEEKRL_PEER_MODULES a node_modules with @huggingface/transformers. All use as many threads as
  * there are processors. `--sample 4` takes every fourth batch of 32 in order of length, which leaves the peers' padding
@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
   options: {
     sample: { type: "string", default: "4" },
     rounds: { type: "string", default: "3" },
-    queries: { type: "string", default: "12" },
+    queries: { type: "string", default: "36" },
     only: { type: "string", default: "seekrl|sentence" },
     json: { type: "boolean", default: false },
   },
@@ -105,15 +105,17 @@ const makers: Readonly<Record<string, () => Contender | Promise<Contender>>> = {
 const median = (sample: readonly number[]): number =>
   [...sample].sort((a, b) => a - b)[Math.floor(sample.length / 2)] ?? Number.NaN;
 
+/** Each turn is some lines that one contender answers before the next does: idle threads of a peer spin for a while. */
 async function measure(
   contenders: readonly Contender[],
-  lines: readonly string[],
+  turns: readonly (readonly string[])[],
 ): Promise<Map<string, Timing[]>> {
   const timings = new Map(contenders.map(({ name }) => [name, [] as Timing[]]));
   for (const contender of contenders) await contender.run("passages 16");
-  for (const [i, line] of lines.entries()) {
+  for (const [i, lines] of turns.entries()) {
     const order = i % 2 === 0 ? contenders : contenders.toReversed();
-    for (const contender of order) timings.get(contender.name)?.push(await contender.run(line));
+    for (const contender of order)
+      for (const line of lines) timings.get(contender.name)?.push(await contender.run(line));
   }
   return timings;
 }
@@ -125,13 +127,18 @@ const tokensOf = (chosen: readonly string[]): number =>
 const only = new RegExp(values.only);
 const contenders: Contender[] = [];
 for (const [name, make] of Object.entries(makers)) if (only.test(name)) contenders.push(await make());
-const rounds = (what: "passages" | "even"): string[] =>
-  Array.from({ length: Number(values.rounds) }, () => `${what} ${texts[what].length}`);
+const numRounds = Number(values.rounds);
+const rounds = (what: "passages" | "even"): string[][] =>
+  Array.from({ length: numRounds }, () => [`${what} ${texts[what].length}`]);
 const ragged = await measure(contenders, rounds("passages"));
 const even = await measure(contenders, rounds("even"));
+/** Queries of each round. */
+const share = Math.ceil(Number(values.queries) / numRounds);
 const queries = await measure(
   contenders,
-  Array.from({ length: Number(values.queries) }, (_, i) => `query ${i % texts.queries.length}`),
+  Array.from({ length: numRounds }, (_, round) =>
+    Array.from({ length: share }, (_, i) => `query ${(round * share + i) % texts.queries.length}`),
+  ),
 );
 
 /** Tokens a second of wall time and of processor time, and both to the first contender. */
@@ -169,7 +176,6 @@ for (const { name } of contenders) {
 function roundOf(round: number, name: string): object {
   const seconds = (timings: Map<string, Timing[]>): number =>
     timings.get(name)?.[round]?.seconds ?? Number.NaN;
-  const share = Math.floor(Number(values.queries) / Number(values.rounds));
   const single = (queries.get(name) ?? []).slice(round * share, (round + 1) * share);
   return {
     ragged: counts.passages / seconds(ragged),
@@ -177,7 +183,7 @@ function roundOf(round: number, name: string): object {
     query: 1000 * median(single.map((timing) => timing.seconds)),
   };
 }
-for (let round = 0; values.json && round < Number(values.rounds); round += 1) {
+for (let round = 0; values.json && round < numRounds; round += 1) {
   const figures = Object.fromEntries(contenders.map(({ name }) => [name, roundOf(round, name)]));
   process.stdout.write(`${JSON.stringify({ contenders: figures })}\n`);
 }
