@@ -96,3 +96,25 @@ test("one package in two versions, a platform that is none and a clone that is n
     /seekrl\.node, seekrl_preload\.node: not built\. Remedy: npm run build/,
   );
 });
+
+test("a stranger's system is refused where there is no shell or something that compiles", async () => {
+  const { machineIn } = await load("check/machine.mjs");
+  const root = join(scratch, "root");
+  assert.throws(() => machineIn(root, []), /root: expected the root of a system, found no shell/);
+  await mkdir(join(root, "usr", "bin"), { recursive: true });
+  await writeFile(join(root, "usr", "bin", "sh"), "");
+  await writeFile(join(root, "usr", "bin", "python3"), "");
+  assert.throws(() => machineIn(root, []), /root: expected nothing that compiles, found python3/);
+});
+
+test("what a package manager is called with runs no install script and asks the registry that is named", async () => {
+  const { managersIn } = await load("check/managers.mjs");
+  const managers: Record<string, { install: string[]; variables(url: string, home: string): object }> =
+    managersIn("/tools", "/bin/node");
+  assert.deepEqual(Object.keys(managers), ["npm", "pnpm", "yarn", "bun"]);
+  for (const [name, { install, variables }] of Object.entries(managers)) {
+    const said = JSON.stringify([install, variables("http://127.0.0.1:1/", "/home")]);
+    assert.match(said, /--ignore-scripts|"YARN_ENABLE_SCRIPTS":"false"/, name);
+    assert.match(said, /http:\/\/127\.0\.0\.1:1/, name);
+  }
+});

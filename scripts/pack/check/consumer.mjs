@@ -1,27 +1,8 @@
 /** A project of somebody who has Node and nothing else: installs from a registry and runs what the README shows first. */
-import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { mkdir, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { SetupError, step } from "../../setup/report.mjs";
-
-const run = promisify(execFile);
-
-/** In the path of such a machine: Node, the shell that package managers call programs with, and what that needs. */
-const programs = ["sh", "env", "sed", "dirname", "uname", "basename"];
-
-/** A folder with Node and a shell, no compiler, no CMake, no Python, as the only one in the path. */
-async function barePath(folder, node) {
-  await rm(folder, { recursive: true, force: true });
-  await mkdir(folder, { recursive: true });
-  await symlink(node, join(folder, "node"));
-  for (const name of programs) {
-    const path = ["/usr/bin", "/bin"].map((each) => join(each, name)).find((each) => existsSync(each));
-    if (path !== undefined) await symlink(path, join(folder, name));
-  }
-  return folder;
-}
+import { managersIn } from "./managers.mjs";
 
 /** Bytes of all files below a folder. */
 async function bytesBelow(folder) {
@@ -39,42 +20,48 @@ const index = await openIndex("index");
 const [hits] = await index(["museum"], { topK: 1 });
 if (hits[0]?.id !== "1" && hits[0]?.passage?.id !== "1") throw new Error(JSON.stringify(hits));
 index.close();
-console.log(typeof SeekError);
+if (typeof SeekError !== "function") throw new Error(typeof SeekError);
+const { glibcVersionRuntime } = process.report.getReport().header;
+console.log(JSON.stringify({ node: process.versions.node, glibc: glibcVersionRuntime }));
 `;
 
-/** Installs with one package manager into a fresh folder and uses what came; says how long each took. */
-export async function consume(name, manager, { folder, url, node }) {
-  const home = join(folder, "home");
-  const project = join(folder, "project");
+/** A fresh project of somebody's, with a home of its own. */
+async function makeProject(folder) {
+  const [home, project] = [join(folder, "home"), join(folder, "project")];
   await rm(folder, { recursive: true, force: true });
-  await mkdir(project, { recursive: true });
-  await mkdir(home, { recursive: true });
+  for (const each of [home, project]) await mkdir(each, { recursive: true });
   await writeFile(join(project, "package.json"), JSON.stringify({ name: "consumer", private: true }));
   await writeFile(join(project, "import.mjs"), importing);
-  const env = {
-    PATH: await barePath(join(folder, "bin"), node),
-    HOME: home,
-    SEEKRL_CACHE: join(home, "seekrl"),
-    ...manager.variables(url, home),
-  };
+  return { home, project };
+}
+
+/**
+ * Installs with one package manager into a fresh folder and uses what came; says how long each took, and on what it ran.
+ *
+ * @param name - the manager's
+ * @param where - `machine` that runs commands, `tools` with package managers, `folder` to make, `url` of the registry, `node`
+ */
+export async function consume(name, { machine, tools, folder, url, node }) {
+  const { home, project } = await makeProject(folder);
+  const bin = join(folder, "bin");
+  const path = await machine.path(bin, node);
+  const own = join(bin, "node");
+  const manager = managersIn(tools, own)[name];
+  const env = { PATH: path, HOME: home, SEEKRL_CACHE: join(home, "seekrl"), ...manager.variables(url, home) };
   const seconds = {};
-  const call = async (what, args) => {
+  const call = async (what, command) => {
     const start = performance.now();
-    const options = { cwd: project, env, maxBuffer: 1 << 26 };
-    const { stdout, stderr } = await step(`${name}: ${what}`, () => run(node, args, options)).catch(
-      (error) => {
-        throw new SetupError(
-          `${name}: ${what} failed:\n${error.stdout ?? ""}${error.stderr ?? error.message}`,
-        );
-      },
-    );
+    const running = () => machine.run(command, { cwd: project, env });
+    const { stdout, stderr } = await step(`${name}: ${what}`, running).catch((error) => {
+      throw new SetupError(`${name}: ${what} failed:\n${error.stdout ?? ""}${error.stderr ?? error.message}`);
+    });
     seconds[what] = (performance.now() - start) / 1000;
-    return stdout + stderr;
+    return { stdout, said: stdout + stderr };
   };
   await call("install", manager.install);
-  await call("import", ["import.mjs"]);
-  const doctor = await call("doctor", [...manager.exec, "seekrl", "doctor", "--device", "cpu"]);
-  if (!/scored with the same bits/.test(doctor)) throw new SetupError(`${name}: doctor said\n${doctor}`);
-  await call("demo --quick", [...manager.exec, "seekrl", "demo", "--quick", "--out", "demo"]);
-  return { name, seconds, bytes: await bytesBelow(project) };
+  const system = JSON.parse((await call("import", [own, "import.mjs"])).stdout);
+  const { said } = await call("doctor", [...manager.exec, "seekrl", "doctor", "--device", "cpu"]);
+  if (!/scored with the same bits/.test(said)) throw new SetupError(`${name}: doctor said\n${said}`);
+  await call("demo", [...manager.exec, "seekrl", "demo", "--quick", "--out", "demo"]);
+  return { ...system, seconds, bytes: await bytesBelow(project) };
 }

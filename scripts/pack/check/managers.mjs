@@ -2,12 +2,21 @@
 import { execFileSync } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import process from "node:process";
 
-/** npm's programs, beside the one in the path. */
-function npmFolder() {
+/** The folder of npm's package, beside the one in the path. */
+export function npmFolder() {
   const npm = execFileSync("sh", ["-c", "command -v npm"], { encoding: "utf8" }).trim();
-  return dirname(realpathSync(npm));
+  return dirname(dirname(realpathSync(npm)));
 }
+
+/** bun's program lies in a package for the platform; its own package copies it in an install script. */
+function bunIn(tools) {
+  const cpu = process.arch === "arm64" ? "aarch64" : process.arch;
+  return join(tools, "@oven", `bun-${process.platform}-${cpu}`, "bin", "bun");
+}
+
+const npmVariables = (url, home) => ({ npm_config_registry: url, npm_config_cache: join(home, "npm") });
 
 const yarnVariables = (url, home) => ({
   YARN_ENABLE_SCRIPTS: "false",
@@ -22,24 +31,33 @@ const yarnVariables = (url, home) => ({
   YARN_NODE_LINKER: "node-modules",
 });
 
-/** Each: `install`, and what comes before the name of a program; with variables. `tools` is where they are installed. */
-export function managersIn(tools) {
-  const npm = npmFolder();
-  const pnpm = join(tools, "pnpm", "bin", "pnpm.cjs");
-  const yarn = join(tools, "@yarnpkg", "cli-dist", "bin", "yarn.js");
-  const flags = ["--ignore-scripts", "--no-audit", "--no-fund"];
-  const npmVariables = (url, home) => ({ npm_config_registry: url, npm_config_cache: join(home, "npm") });
+/**
+ * Each: what installs, what comes before the name of a program, with variables.
+ *
+ * @param tools - the folder `node_modules` that has them
+ * @param node - the Node that runs them; bun is a program of its own, and runs ours with this one
+ */
+export function managersIn(tools, node) {
+  const npm = (name) => [node, join(npmFolder(), "bin", name)];
+  const pnpm = [node, join(tools, "pnpm", "bin", "pnpm.cjs")];
+  const yarn = [node, join(tools, "@yarnpkg", "cli-dist", "bin", "yarn.js")];
+  const bun = bunIn(tools);
   return {
     npm: {
-      install: [join(npm, "npm-cli.js"), "install", ...flags, "seekrl"],
-      exec: [join(npm, "npx-cli.js"), "--no-install"],
+      install: [...npm("npm-cli.js"), "install", "--ignore-scripts", "--no-audit", "--no-fund", "seekrl"],
+      exec: [...npm("npx-cli.js"), "--no-install"],
       variables: npmVariables,
     },
     pnpm: {
-      install: [pnpm, "add", "--ignore-scripts", "seekrl"],
-      exec: [pnpm, "exec"],
+      install: [...pnpm, "add", "--ignore-scripts", "seekrl"],
+      exec: [...pnpm, "exec"],
       variables: (url, home) => ({ ...npmVariables(url, home), npm_config_store_dir: join(home, "pnpm") }),
     },
-    yarn: { install: [yarn, "add", "seekrl"], exec: [yarn, "run"], variables: yarnVariables },
+    yarn: { install: [...yarn, "add", "seekrl"], exec: [...yarn, "run"], variables: yarnVariables },
+    bun: {
+      install: [bun, "add", "--ignore-scripts", "seekrl"],
+      exec: [bun, "run"],
+      variables: (url, home) => ({ BUN_CONFIG_REGISTRY: url, BUN_INSTALL_CACHE_DIR: join(home, "bun") }),
+    },
   };
 }
