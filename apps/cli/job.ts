@@ -113,9 +113,18 @@ function copiesError(numRanks: number): UsageError {
   );
 }
 
-/** Tells `seekrl launch`, where it started this process, what ended it: from that follows whether another start may end well. */
-export function tellLaunch(code: ErrorCode | undefined): void {
-  if (process.connected) process.send?.({ code }, () => {});
+/**
+ * Says what ended this process: to `seekrl launch` where that started it, on standard error otherwise. From the code follows
+ * whether another start may end well; the words it keeps in the rank's log and shows once, however many ranks end with them.
+ *
+ * @param code - of the error
+ * @param words - ready to be shown
+ */
+export function tellEnding(code: ErrorCode | undefined, words = ""): void {
+  const say = (): void => void process.stderr.write(words);
+  if (process.connected && torchrun.isLauncherOf(process.env))
+    process.send?.({ code, words }, (error) => error && say());
+  else say();
 }
 
 /** The first rank works, the others do their part of what it does with its models. */

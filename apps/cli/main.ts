@@ -1,7 +1,7 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
-import { codeOf, SeekError } from "../../lib/base/errors.ts";
+import { codeOf, type ErrorCode, SeekError } from "../../lib/base/errors.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
 import type { Values } from "./assignments.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
@@ -10,7 +10,7 @@ import { withLocalPaths } from "./fetch/local-paths.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
-import { tellLaunch } from "./job.ts";
+import { tellEnding } from "./job.ts";
 import { readOptions } from "./options.ts";
 import { withOption } from "./report/missing-path.ts";
 
@@ -45,6 +45,7 @@ function programOf(list: readonly Command[], signal: AbortSignal): Program {
   );
   program
     .enablePositionalOptions()
+    .configureOutput(toEnding())
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .version(packageVersion(), "--version", "the version")
@@ -68,6 +69,7 @@ function parentOf(program: Program, { name }: Command): Program {
   // Its own flags end where the name of one of its commands stands.
   if (known) return known.enablePositionalOptions();
   const made = new Program(group).usage("<command> [options]").exitOverride().helpCommand(false);
+  made.configureOutput(toEnding());
   program.addCommand(made);
   return made;
 }
@@ -94,7 +96,7 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   }
   subcommand.option("--config <file>").option("--json");
   const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
-  subcommand.configureOutput({ outputError: (text, write) => write(withExpected(text, fields)) });
+  subcommand.configureOutput(toEnding(fields));
   subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
   return subcommand.action(async () => {
     const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
@@ -114,7 +116,8 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
     const io = ioOf(json === true, signal);
     await runWithPaths(each, options, fields, io).catch((error) => {
       if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
-      throw withOption(error, options);
+      // What a process said of its own options is no word about these.
+      throw each.isBefore === undefined ? withOption(error, options) : error;
     });
     if (signal.aborted && !each.isService) throw new Interrupted();
   });
@@ -127,6 +130,11 @@ async function runWithPaths(
   io: CommandIo,
 ): Promise<void> {
   await each.run(await withLocalPaths(options, fields, io), io);
+}
+
+/** Where the parser's errors go. */
+function toEnding(fields: readonly Field[] = []): { outputError(text: string): void } {
+  return { outputError: (text) => tellEnding(undefined, withExpected(text, fields)) };
 }
 
 /** What stands behind a flag, where nothing did. */
@@ -161,15 +169,15 @@ function ioOf(json: boolean, signal: AbortSignal): CommandIo {
 class Interrupted extends Error {}
 
 function report(error: unknown): ExitCode {
-  const code = error instanceof Interrupted ? "ERR_ABORTED" : codeOf(error);
-  tellLaunch(code);
-  if (error instanceof Interrupted) return 1;
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof UsageError) {
-    process.stderr.write(`error: ${error.message}\n`);
-    return 2;
-  }
+  if (error instanceof Interrupted) return told("ERR_ABORTED", "", 1);
   const { message, stack } = error as Error;
-  process.stderr.write(`${code === undefined ? stack : `${code}: ${message}`}\n`);
-  return 1;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof UsageError) return told(undefined, `error: ${message}\n`, 2);
+  const code = codeOf(error);
+  return told(code, `${code === undefined ? stack : `${code}: ${message}`}\n`, 1);
+}
+
+function told(code: ErrorCode | undefined, words: string, exitCode: ExitCode): ExitCode {
+  tellEnding(code, words);
+  return exitCode;
 }

@@ -24,6 +24,8 @@ export interface JobOptions {
 const failureGraceMs = 10_000;
 /** Exit code of a call that is wrong, and stays so however often it is made. */
 const wrongUsage = 2;
+/** Ranks that are named one by one. */
+const maxNamed = 8;
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** The log of a rank. */
@@ -53,8 +55,10 @@ export async function runJob(options: JobOptions): Promise<void> {
     throw error;
   }
   await endAll(ranks, failed === undefined ? graceMs : Math.min(graceMs, failureGraceMs));
-  if (failed === undefined) return;
-  throw await failureOf(await causeOf(failed, ranks), layout.machines * layout.processes);
+  const ends = await Promise.all(ranks.map(({ exited }) => exited));
+  if (failed !== undefined) throw await failureOf(causeOf(failed, ends), ends, options);
+  // Rank 0's words about Ctrl-C: where the command goes on.
+  options.shown.stderr.write(ends.find(({ rank }) => rank === 0)?.words ?? "");
 }
 
 function startLocal({ command, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
@@ -101,20 +105,47 @@ function isOwnFailure({ code, error }: RankEnd): boolean {
 }
 
 /** Of ranks that have ended, the one that the others failed with; they may have been gone before it. */
-async function causeOf(first: RankEnd, ranks: readonly RankProcess[]): Promise<RankEnd> {
-  if (first.signal !== null || isOwnFailure(first)) return first;
-  const ends = await Promise.all(ranks.map(({ exited }) => exited));
-  return ends.find(isOwnFailure) ?? first;
+function causeOf(first: RankEnd, ends: readonly RankEnd[]): RankEnd {
+  return first.signal !== null || isOwnFailure(first) ? first : (ends.find(isOwnFailure) ?? first);
 }
 
+/** The cause once, in the words of one rank, and a line that says which ranks ended so. */
 async function failureOf(
-  { rank, code, signal, error = "ERR_INTERNAL", log, logStart }: RankEnd,
-  size: number,
+  cause: RankEnd,
+  ends: readonly RankEnd[],
+  options: Pick<JobOptions, "layout" | "logs">,
 ): Promise<Error> {
-  const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
-  const lines = await lastLines(log, logStart);
-  const said = lines.length === 0 ? `wrote nothing to ${log}` : `its last lines in ${log} are`;
-  const text = [`rank ${rank} of ${size} ${how}; ${said}`, ...lines.map((line) => `  ${line}`)].join("\n");
+  const { code, signal, error = "ERR_INTERNAL", words } = cause;
+  const text = words === "" ? await silentText(cause, options) : toldText(cause, ends, options);
   if (code === wrongUsage) return new UsageError(text);
   return new SeekError(signal === null ? error : "ERR_REMOTE", text);
 }
+
+function toldText(
+  { words, code, log }: RankEnd,
+  ends: readonly RankEnd[],
+  { layout, logs }: Pick<JobOptions, "layout" | "logs">,
+): string {
+  const alike = ends.filter((each) => each.words === words).map(({ rank }) => rank);
+  const more = alike.length - maxNamed;
+  const names = `${alike.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const who = alike.length === 1 ? `rank ${names}` : `ranks ${names}`;
+  const where = alike.length === 1 ? `its log is ${log}` : `their logs are in ${logs}`;
+  const cause = words.trimEnd().replace(/^(error|ERR_[A-Z]+): /, "");
+  return `${cause}\n${who} of ${sizeOf(layout)} ended with exit code ${code}; ${where}`;
+}
+
+/** Of one that was killed or is none of ours: its last lines, unless all that it wrote was shown. */
+async function silentText(
+  { rank, code, signal, log, logStart }: RankEnd,
+  { layout }: Pick<JobOptions, "layout">,
+): Promise<string> {
+  const how = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`;
+  const lines = await lastLines(log, logStart);
+  const what = `rank ${rank} of ${sizeOf(layout)} ${how}`;
+  if (lines.length === 0) return `${what}; wrote nothing to ${log}`;
+  if (rank === 0) return `${what}; its log is ${log}`;
+  return [`${what}; its last lines in ${log} are`, ...lines.map((line) => `  ${line}`)].join("\n");
+}
+
+const sizeOf = ({ machines, processes }: RankLayout): number => machines * processes;

@@ -1,7 +1,15 @@
 /** One process of a launch: its log, its output where it is shown, its end. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, createWriteStream, fstatSync, mkdirSync, openSync, writeSync } from "node:fs";
+import {
+  appendFileSync,
+  closeSync,
+  createWriteStream,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { type ErrorCode, errorCodeIn, messageOf, SeekError } from "../../../../lib/base/errors.ts";
@@ -31,6 +39,8 @@ export interface RankEnd {
   readonly signal: NodeJS.Signals | null;
   /** The code of the error that ended it, where it said so. */
   readonly error: ErrorCode | undefined;
+  /** What it said of that; empty where it said nothing. They stand at the end of its log. */
+  readonly words: string;
   readonly log: string;
   /** Where in the log its output begins. */
   readonly logStart: number;
@@ -62,7 +72,7 @@ export function startRank({ rank, command, environment, log, shown }: RankComman
   closeSync(file);
   const written = shown === undefined ? Promise.resolve() : show(child, log, shown);
   const exited = endOf(child).then((end) => ({ rank, ...end, log, logStart }));
-  const done = Promise.all([exited, written]).then(() => {});
+  const done = Promise.all([exited, written]).then(([{ words }]) => addWords(log, words));
   // Who waits for the end of all hears of it.
   done.catch(() => {});
   return { exited, done, send: (signal) => signalTo(child, signal) };
@@ -80,14 +90,25 @@ function openLog(log: string, rank: number): { readonly file: number; readonly s
   }
 }
 
+/** What a rank told of its end stands behind all that it wrote. */
+function addWords(log: string, words: string): void {
+  try {
+    if (words !== "") appendFileSync(log, words);
+  } catch (cause) {
+    throw logError(log, cause);
+  }
+}
+
 function logError(log: string, cause: unknown): SeekError {
   return new SeekError("ERR_IO", `--logs: ${log} cannot be written: ${messageOf(cause)}`, { cause });
 }
 
-async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal" | "error">> {
+async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal" | "error" | "words">> {
   let error: ErrorCode | undefined;
+  let words = "";
   child.on("message", (message) => {
     error = errorCodeIn(message);
+    words += (message as { readonly words?: string }).words ?? "";
   });
   const [code, signal] = (await once(child, "exit").catch((cause) => {
     throw new SeekError("ERR_IO", `a process cannot be started: ${messageOf(cause)}`, { cause });
@@ -96,7 +117,7 @@ async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signa
   killGroup(child);
   // What it said last may still be on its way.
   if (child.connected) await once(child, "disconnect");
-  return { code, signal, error };
+  return { code, signal, error, words };
 }
 
 /** Copies output to the log and to where it is shown, until there is no more. */

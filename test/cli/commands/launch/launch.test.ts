@@ -105,16 +105,34 @@ test("options that do not fit each other are usage errors that say which", async
 test("a wrong call of the inner command is a usage error too, a failure is exit code 1; neither is repeated", async () => {
   const wrong = await runCli("launch", "--processes", "1", ...inFolder("wrong"), "--", "lst");
   assert.equal(wrong.code, 2);
-  assert.match(wrong.stderr, /^error: rank 0 of 1 ended with exit code 2; its last lines in \S+ are$/m);
+  assert.match(
+    wrong.stderr,
+    /^error: unknown command 'lst'\n.*\nrank 0 of 1 ended with exit code 2; its log is \S+\n$/,
+  );
   const failed = await runCli(
     ...["launch", "--processes", "1", "--restarts", "3", ...inFolder("failed")],
     ...["--", "runs", "show", join(folder, "none")],
   );
   assert.equal(failed.code, 1);
-  assert.match(failed.stderr, /^ERR_IO: rank 0 of 1 ended with exit code 1; /m);
+  assert.match(failed.stderr, /^ERR_IO: .*none.*\nrank 0 of 1 ended with exit code 1; its log is \S+\n$/);
   assert.equal(
     readFileSync(join(folder, "failed", "rank-00000.log"), "utf8").match(/^--- rank/gm)?.length,
     1,
+  );
+});
+
+test("what all ranks fail with is shown once, with a line that names them, and stands in each log", async () => {
+  const call = ["sft", "--model", model, "--data", join(folder, "none.jsonl"), "--out", join(folder, "o")];
+  const { code, stderr } = await runCli("launch", "--processes", "2", ...inFolder("all"), "--", ...call);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /^ERR_IO: --data: \S+none\.jsonl: no such file or folder\. Remedy: .*\nranks? .* of 2 ended with exit code 1; \S+ logs? (is|are in) \S+\n$/,
+  );
+  const logs = [0, 1].map((rank) => readFileSync(join(folder, "all", `rank-0000${rank}.log`), "utf8"));
+  assert.ok(
+    logs.some((log) => /^--- rank .*\nERR_IO: --data: .*\n$/.test(log)),
+    logs.join(""),
   );
 });
 
