@@ -5,6 +5,7 @@ import { placeOf } from "../../lib/comm/launch-variables.ts";
 import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
 import type { ProcessGroup } from "../../lib/comm/process-group.ts";
 import { type CommandIo, UsageError } from "./command.ts";
+import { jobLayout, type Sharing } from "./report/job-layout.ts";
 
 /** One process's part in a command. */
 export interface Job {
@@ -12,6 +13,8 @@ export interface Job {
   readonly processGroup: ProcessGroup | undefined;
   /** The ranks that share the model, of which this is the first; undefined where each has a whole one. */
   readonly tensorParallel: ProcessGroup | undefined;
+  /** How the ranks share the work, in words; undefined where one process is all there is. */
+  readonly layout: string | undefined;
   /** Of other ranks than the first silent, but for the log that `seekrl launch` keeps of each. */
   readonly io: CommandIo;
 }
@@ -27,21 +30,23 @@ function quietIo(io: CommandIo): CommandIo {
  *
  * @param io - the command's
  * @param work - gets the process group
- * @param tensorParallel - how many ranks share the model: 1, or all that there are, of which the first alone runs the work
+ * @param sharing - how many ranks share the model: 1, or all that there are, of which the first alone runs the work; what else
+ *   they share out
  * @throws what the work throws, of which the other ranks are told; UsageError for another number of ranks
  */
 export async function inJob(
   io: CommandIo,
   work: (job: Job) => Promise<void>,
-  tensorParallel = 1,
+  sharing: Sharing = {},
 ): Promise<void> {
+  const { tensorParallel = 1 } = sharing;
   const place = placeOf();
   const numRanks = place?.size ?? 1;
   if (!Number.isInteger(Math.log2(tensorParallel)))
     throw new UsageError(`--tensor-parallel: expected a power of two, got ${tensorParallel}`);
   if (tensorParallel !== 1 && tensorParallel !== numRanks) throw otherSize(tensorParallel, numRanks);
   if (place === undefined || numRanks === 1) {
-    return work({ processGroup: undefined, tensorParallel: undefined, io });
+    return work({ processGroup: undefined, tensorParallel: undefined, layout: undefined, io });
   }
   const { rank, size, address, port, isServedByLauncher: isServed, restarts } = place;
   const { ProcessGroup } = await import("../../lib/comm/process-group.ts");
@@ -50,8 +55,13 @@ export async function inJob(
   const processGroup = await toldWhileWaiting(io, where, ProcessGroup.open(where));
   try {
     const own = rank === 0 ? io : quietIo(io);
-    if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, io: own });
-    else await share(processGroup, (group) => work({ processGroup: undefined, tensorParallel: group, io }));
+    const layout = jobLayout(size, sharing);
+    own.log(`layout     ${layout}`);
+    if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, layout, io: own });
+    else
+      await share(processGroup, (group) =>
+        work({ processGroup: undefined, tensorParallel: group, layout, io }),
+      );
   } catch (error) {
     processGroup.fail(error);
     throw error;
@@ -97,7 +107,7 @@ export async function onSharedModel(
     if (numRanks > 1) throw copiesError(numRanks);
     return work(undefined);
   }
-  await inJob(io, (job) => work(job.tensorParallel), tensorParallel);
+  await inJob(io, (job) => work(job.tensorParallel), { tensorParallel });
 }
 
 function otherSize(asked: number, numRanks: number): UsageError {

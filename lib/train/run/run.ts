@@ -111,7 +111,7 @@ export class Run {
   }
 
   static async #openFolder(options: RunOptions, subject: RunSubject): Promise<Run> {
-    const { folder, tensorBoard, config } = options;
+    const { folder, tensorBoard, config, heading } = options;
     const lock = await lockFolder(folder);
     try {
       await clean(folder);
@@ -119,7 +119,8 @@ export class Run {
       const saved = checkpoint && (await restore(checkpoint, subject, settingsOf(subject, options)));
       if (config !== undefined) {
         const { stringify } = await import("yaml");
-        await writeFileAtomic(join(folder, "config.yaml"), stringify(config));
+        const above = heading === undefined ? "" : `# ${heading}\n`;
+        await writeFileAtomic(join(folder, "config.yaml"), `${above}${stringify(config)}`);
       }
       const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
       return new Run(options, subject, saved, { logs, lock });

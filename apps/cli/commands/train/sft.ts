@@ -108,13 +108,13 @@ export const sftCommand = command({
   options: schema,
   run: (given, io) => {
     refuseSharing(given);
-    return inJob(io, (job) => fineTune(given, job), given.tensorParallel);
+    return inJob(io, (job) => fineTune(given, job), given);
   },
 });
 
 async function fineTune(
   given: z.output<typeof schema>,
-  { io, processGroup, tensorParallel }: Job,
+  { io, processGroup, tensorParallel, layout }: Job,
 ): Promise<void> {
   const folders = await policyFolders(given);
   const lora = loraOf(given.lora);
@@ -152,6 +152,7 @@ async function fineTune(
     evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
     run: {
       ...(await runFolderOf(options)),
+      heading: layout,
       best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
       onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
     },

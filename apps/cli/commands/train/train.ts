@@ -43,13 +43,13 @@ export const trainCommand = command({
   options: trainOptions.extend({ ...workerOptions, ...rolloutRankOptions }),
   run: (options, io) => {
     refuseSharing(options);
-    return inJob(io, (job) => train(options, job), options.tensorParallel);
+    return inJob(io, (job) => train(options, job), options);
   },
 });
 
 type Given = TrainOptions & WorkerChoice & { readonly rolloutRanks: number };
 
-async function train(options: Given, { io, processGroup, tensorParallel }: Job): Promise<void> {
+async function train(options: Given, { io, processGroup, tensorParallel, layout }: Job): Promise<void> {
   const given = { ...options, ...(await policyFolders(options)) };
   const { baseline, tools } = given;
   if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
@@ -72,7 +72,7 @@ async function train(options: Given, { io, processGroup, tensorParallel }: Job):
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
   const last: { metrics?: RlMetrics } = {};
   const stages = stagesOf(given);
-  const ranks = { processGroup, roles };
+  const ranks = { processGroup, roles, layout };
   for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, ...ranks, last });
   if (given.dryRun || roles?.isRollout) return;
   const { out } = stages.at(-1)!.given;

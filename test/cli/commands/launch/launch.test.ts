@@ -26,9 +26,10 @@ const numPlans = (text: string): number => text.split("\nupdates ").length - 1;
 
 test("a command is run as many processes, and the result says where their logs are", async () => {
   const { code, stdout, stderr } = await runCli(
-    ...["launch", "--processes", "2", ...inFolder("two"), "--json", "--", ...tuning],
+    ...["launch", "--processes", "2", ...inFolder("two"), "--json", "--", ...tuning, "--zero", "1"],
   );
   assert.deepEqual([code, numPlans(stderr)], [0, 1], stderr);
+  assert.match(stderr, /^layout {5}2 processes: 1 x 2 \(tensor x data\), ZeRO 1\nmodel /);
   const logs = ["rank-00000.log", "rank-00001.log"].map((name) => join(folder, "two", name));
   assert.deepEqual(JSON.parse(stdout), { ranks: [0, 1], size: 2, restarts: 0, logs });
   for (const log of logs) assert.equal(numPlans(readFileSync(log, "utf8")), 1);
@@ -127,7 +128,7 @@ test("what all ranks fail with is shown once, with a line that names them, and s
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^ERR_IO: --data: \S+none\.jsonl: no such file or folder\. Remedy: .*\nranks? .* of 2 ended with exit code 1; \S+ logs? (is|are in) \S+\n$/,
+    /^layout .*\nERR_IO: --data: \S+none\.jsonl: no such file or folder\. Remedy: .*\nranks? .* of 2 ended with exit code 1; \S+ logs? (is|are in) \S+\n$/,
   );
   const logs = [0, 1].map((rank) => readFileSync(join(folder, "all", `rank-0000${rank}.log`), "utf8"));
   assert.ok(

@@ -23,6 +23,10 @@ test("a process that generates and one that trains end with the model and the ev
   assert.equal(code, 0, stderr);
   const weights = (out: string) => readFile(join(folder, out, "model", "model.safetensors"));
   assert.deepEqual(await weights("both"), await weights("alone"));
+  assert.match(
+    await readFile(join(folder, "both", "config.yaml"), "utf8"),
+    /^# 2 processes: 1 train, 1 x 1 \(tensor x data\), 1 only generate\n/,
+  );
   const metrics = async (out: string) => {
     const lines = (await readFile(join(folder, out, "metrics.jsonl"), "utf8")).trim().split("\n");
     return lines.map((line) => {

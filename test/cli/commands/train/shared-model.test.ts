@@ -30,6 +30,8 @@ test("two processes fine-tune one model, and evaluate it", async () => {
   const alone = await runCli(...tuning("alone"));
   const ofSteps = (out: string): string => out.slice(0, out.indexOf("; model in"));
   assert.equal(ofSteps(shared.stdout), ofSteps(alone.stdout));
+  const config = await readFile(join(folder, "shared", "config.yaml"), "utf8");
+  assert.match(config, /^# 2 processes: 2 x 1 \(tensor x data\)\n/);
   const lossesOf = async (out: string): Promise<number[]> =>
     (await readFile(join(folder, out, "metrics.jsonl"), "utf8"))
       .trim()
