@@ -83,6 +83,7 @@ const folders = {
   "native/preload": "opens libtorch's libraries before the engine's addon",
   "lib/base/packages": "finds addon and libtorch in a clone or in packages, and says what does not fit",
   "lib/base": "what every folder needs: errors, deadlines, seeds",
+  "lib/base/disk": "where caches are, and why the file system takes no file",
   "lib/base/files": "files, caches and locks on disk",
   "lib/base/gguf": "the header of GGUF files: metadata and tensors",
   "lib/base/addon": "the native addon: how it is loaded, and its types, area by area",

@@ -1,6 +1,7 @@
 /** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
+import { writeRefusal } from "../../lib/base/disk/refused-write.ts";
 import { codeOf, type ErrorCode, SeekError } from "../../lib/base/errors.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
 import type { Values } from "./assignments.ts";
@@ -35,7 +36,7 @@ export async function main(
     await program.parseAsync(asked(args, program), { from: "user" });
     return 0;
   } catch (error) {
-    return report(error);
+    return report(writeRefusal(error, process.cwd()) ?? error);
   }
 }
 

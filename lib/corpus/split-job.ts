@@ -3,6 +3,7 @@ import { readFile, rename, rm, stat } from "node:fs/promises";
 import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
+import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { Journal } from "../base/files/journal.ts";
@@ -245,7 +246,7 @@ export async function splitCorpus(options: SplitCorpusOptions): Promise<SplitRes
     return result;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw new SeekError("ERR_IO", `${out}: cannot be written: ${(cause as Error).message}`, { cause });
+    throw refusedWrite(out, cause);
   } finally {
     native().fileLockClose(lock);
   }

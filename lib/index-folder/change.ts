@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { native } from "../base/addon/native.ts";
+import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError } from "../base/errors.ts";
 import { KnownFiles, knownFilesFile } from "./known-files.ts";
 import {
@@ -124,7 +125,7 @@ export async function changeFolder(
   { resume = false, replace = false }: ChangeOptions = {},
 ): Promise<Manifest | undefined> {
   await mkdir(folder, { recursive: true }).catch((cause) => {
-    throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
+    throw refusedWrite(folder, cause, "made");
   });
   await checkOwn(folder);
   const lock = native().fileLockTake(join(folder, lockFile));

@@ -11,6 +11,7 @@ import {
   type OptionKinds,
   wholeKind,
 } from "../base/check-options.ts";
+import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
@@ -245,7 +246,7 @@ export class Adapter {
   async save(folder: string): Promise<void> {
     checkArgument("adapter.save: folder", folder, "string");
     await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-      throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+      throw refusedWrite(folder, cause, "made");
     });
     const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
     await this.handle.write(join(folder, adapterFile), header);

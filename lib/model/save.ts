@@ -1,7 +1,7 @@
 /** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { SeekError } from "../base/errors.ts";
+import { refusedWrite } from "../base/disk/refused-write.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import type { StoredEntry } from "./fused.ts";
 import { indexFile, type StoredDtype, weightsFile } from "./model-folder.ts";
@@ -108,6 +108,6 @@ export async function saveModel(
 
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+    throw refusedWrite(folder, cause, "made");
   });
 }

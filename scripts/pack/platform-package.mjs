@@ -8,6 +8,7 @@ import { findNvcc } from "../setup/cuda/nvcc.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
+import { bringUpToDate } from "./fresh.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
 import { writeManifest } from "./tarball.mjs";
@@ -30,6 +31,7 @@ installs it where it runs; there is no need to name it.
 /** Stages the package under `folder`; `root` is the checkout. */
 export async function stagePlatform(platform, folder, root) {
   const { version, binary } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
+  await bringUpToDate(root);
   const release = join(root, "build", "cmake", "Release");
   const built = (name) => existsSync(join(release, name));
   const missing = platform.files.filter((name) => !built(name));

@@ -1,6 +1,6 @@
 /** Files that commands read from an address or an archive: fetched into a cache, unpacked, checked, and read from there. */
 import { join } from "node:path";
-import { cacheFolder } from "../../../lib/base/files/cache-folder.ts";
+import { cacheFolder } from "../../../lib/base/disk/cache-folder.ts";
 import type { CommandIo } from "../command.ts";
 import { progressLine } from "../report/progress.ts";
 import { fromHub } from "./from-hub.ts";

@@ -1,6 +1,7 @@
 /** What a machine has to run models on, as found, and what follows from it. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { native } from "../../../lib/base/addon/native.ts";
 import { buildCommand } from "../../../lib/base/package-root.ts";
 import { type FoundAddon, findAddon } from "../../../lib/base/packages/find-addon.ts";
 import { checkSums } from "../../../lib/base/packages/stamp.ts";
@@ -41,13 +42,14 @@ export interface Machine {
   readonly driverRunsCuda: boolean;
 }
 
-/** The addon, every byte of its packages as they were packed; or why there is none. */
+/** The addon, every byte of its packages as they were packed, loaded; or why there is none. */
 function lookForAddon(): { readonly addon?: FoundAddon; readonly problem?: string } {
   try {
     const addon = findAddon();
     if (addon.package !== undefined) checkSums(addon.package.folder, addon.package.stamp);
     const { folder, stamp } = addon.libtorch;
     if (stamp !== undefined) checkSums(folder, stamp);
+    native();
     return { addon };
   } catch (error) {
     return { problem: (error as Error).message };
@@ -79,7 +81,7 @@ async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kern
   return { file, code: code.filter((each) => each >= LEAST_CAPABILITY), ptx };
 }
 
-/** Looks at the machine and the build; loads no library. */
+/** Looks at the machine and the build. */
 export async function findMachine(): Promise<Machine> {
   const { findDriver, runsCuda } = await setupScripts.driver();
   const { findNvcc } = await setupScripts.nvcc();

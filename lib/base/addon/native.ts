@@ -1,13 +1,22 @@
 /** Loads the native addon when it is first needed: libtorch's libraries by absolute path, then the engine. */
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { SeekError } from "../errors.ts";
+import { explainedWrite } from "../disk/refused-write.ts";
+import { type ErrorCode, SeekError } from "../errors.ts";
 import { addonFiles, findAddon } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
 import { loadFailure } from "../packages/load-failure.ts";
 import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
 import type { Addon } from "./addon.ts";
+import { requireExports } from "./exports.ts";
 import { libtorchLibraries } from "./libtorch.ts";
+
+/** What native code throws: of a file that cannot be written it knows the system's words alone. */
+class NativeError extends SeekError {
+  constructor(code: ErrorCode, message: string) {
+    super(code, code === "ERR_IO" ? explainedWrite(message) : message);
+  }
+}
 
 interface Preload {
   openLibrary(path: string): void;
@@ -29,7 +38,8 @@ function load(): Addon {
   requireOneLibtorch(libtorch.folder);
   requireOneAddon(folder);
   const addon = open(folder, libtorchLibraries(libtorch));
-  addon.setErrorClass(SeekError);
+  requireExports(addon, join(folder, addonFiles.engine));
+  addon.setErrorClass(NativeError);
   return addon;
 }
 

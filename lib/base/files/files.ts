@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { refusedWrite } from "../disk/refused-write.ts";
 import { SeekError } from "../errors.ts";
 
 /** What {@link writeFileAtomic} accepts: the whole content, or its parts in order. */
@@ -34,9 +35,6 @@ async function syncFolder(folder: string): Promise<void> {
   await handle?.close();
 }
 
-const cannotWrite = (path: string, cause: unknown): SeekError =>
-  new SeekError("ERR_IO", `${path}: cannot be written: ${(cause as Error).message}`, { cause });
-
 /**
  * Looks whether a file can be written, before work whose outcome it shall hold; missing folders are made.
  *
@@ -45,7 +43,7 @@ const cannotWrite = (path: string, cause: unknown): SeekError =>
  */
 export async function checkFilePlace(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true }).catch((cause) => {
-    throw cannotWrite(path, cause);
+    throw refusedWrite(path, cause);
   });
   const stats = await stat(path).catch(() => undefined);
   if (stats?.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file to write, got a folder`);
@@ -77,7 +75,7 @@ export async function writeFileAtomic(path: string, content: FileContent): Promi
   } catch (cause) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (cause instanceof SeekError || (cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
-    throw cannotWrite(path, cause);
+    throw refusedWrite(path, cause);
   }
 }
 

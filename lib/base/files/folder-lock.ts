@@ -2,7 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { native } from "../addon/native.ts";
-import { SeekError } from "../errors.ts";
+import { refusedWrite } from "../disk/refused-write.ts";
 import { removeTemporaries } from "./files.ts";
 
 /** The lock's file within a folder. It stays when the lock is given up: one that is removed could be locked twice. */
@@ -50,7 +50,7 @@ export async function lockFile(path: string): Promise<FolderLock> {
 
 async function take(folder: string, name: string): Promise<FolderLock> {
   await mkdir(folder, { recursive: true }).catch((cause) => {
-    throw new SeekError("ERR_IO", `${folder}: cannot be made: ${cause.message}`, { cause });
+    throw refusedWrite(folder, cause, "made");
   });
   const lock = native().fileLockTake(join(folder, name));
   held.add(lock);

@@ -1,14 +1,8 @@
 /** The cache of the Hugging Face hub, laid out as Python's huggingface_hub lays it out: what one has fetched the other finds. */
 import { lstat, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
-import { homedir } from "node:os";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { hubCacheFolder } from "../disk/cache-folder.ts";
 import { writeFileAtomic } from "./files.ts";
-
-/** The cache's folder: `HF_HUB_CACHE`, or `hub` in `HF_HOME`, or in `huggingface` in the system's cache. */
-export function hubCacheFolder(environment: NodeJS.ProcessEnv = process.env): string {
-  const { HF_HUB_CACHE: own, HF_HOME: home, XDG_CACHE_HOME: system } = environment;
-  return own || join(home || join(system || join(homedir(), ".cache"), "huggingface"), "hub");
-}
 
 const commitPattern = /^[0-9a-f]{40}$/;
 
@@ -33,7 +27,7 @@ export class CachedRepository {
 
   /** Notes which commit a branch or tag names. */
   async note(revision: string, commit: string): Promise<void> {
-    if (revision === commit) return;
+    if ((await this.commitOf(revision)) === commit) return;
     await mkdir(dirname(this.#ref(revision)), { recursive: true });
     await writeFileAtomic(this.#ref(revision), commit);
   }

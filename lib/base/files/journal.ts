@@ -1,6 +1,7 @@
 /** The one file that grows: what is appended is written in order, and a resumed program cuts it back to where it was. */
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { refusedWrite } from "../disk/refused-write.ts";
 import { SeekError } from "../errors.ts";
 
 /**
@@ -47,7 +48,7 @@ export class Journal {
       return new Journal(file, path, bytes);
     } catch (cause) {
       if (cause instanceof SeekError) throw cause;
-      throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
+      throw refusedWrite(path, cause, "opened");
     }
   }
 
@@ -96,9 +97,7 @@ export class Journal {
   #then(act: () => Promise<void>): Promise<void> {
     this.#work = this.#work.then(act).catch((cause: unknown) => {
       if (cause instanceof SeekError) throw cause;
-      throw new SeekError("ERR_IO", `${this.#path}: cannot be written: ${(cause as Error).message}`, {
-        cause,
-      });
+      throw refusedWrite(this.#path, cause);
     });
     return this.#work;
   }

@@ -4,6 +4,7 @@ import { createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { z } from "zod";
+import { refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { lockFolder } from "../../base/files/folder-lock.ts";
@@ -182,11 +183,12 @@ class Download {
 }
 
 /** Breaks in the line are worth another attempt; a full disk is not. */
-function fault(cause: unknown, name: string, signal: AbortSignal): unknown {
+function fault(cause: unknown, name: string, folder: string, signal: AbortSignal): unknown {
   if (cause instanceof SeekError || signal.aborted) return cause;
   const { syscall, code, message } = cause as NodeJS.ErrnoException;
   const isDisk = ["ENOSPC", "EACCES", "EROFS", "ENOENT", "ENOTDIR", "EPERM", "EDQUOT"].includes(code ?? "");
-  if (isDisk && syscall !== "getaddrinfo") return new SeekError("ERR_IO", `${name}: ${message}`, { cause });
+  if (isDisk && syscall !== "getaddrinfo")
+    return new SeekError("ERR_IO", `${name}: ${refusedWrite(folder, cause).message}`, { cause });
   return new Fault(`${name}: ${message || code}`, { cause, mayRetry: true });
 }
 
@@ -214,7 +216,7 @@ export async function downloadFile(file: RemoteFile, options: DownloadFileOption
     try {
       return await download.fetch(signal);
     } catch (cause) {
-      throw fault(cause, name, signal);
+      throw fault(cause, name, download.folder, signal);
     }
   };
   using _lock = await lockFolder(download.folder);

@@ -2,9 +2,11 @@
 import { rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { hubCacheFolder } from "../../base/disk/cache-folder.ts";
+import { binaryBytes, writeRefusal } from "../../base/disk/refused-write.ts";
 import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
-import { CachedRepository, hubCacheFolder } from "../../base/files/hub-cache.ts";
+import { CachedRepository } from "../../base/files/hub-cache.ts";
 import { downloadFile } from "../files/download-file.ts";
 import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
 import type { HubPlace } from "./hub-model.ts";
@@ -47,7 +49,10 @@ export async function fetchPlace(place: HubPlace, options: FetchModelOptions): P
   const { commit } = repository;
   const files =
     place.file === undefined ? filesOfModel(repository, place.id) : oneFile(repository, place.id, place.file);
-  const numBytes = await new PlaceDownload(place, commit, cached, hub, options).run(files);
+  const download = new PlaceDownload(place, commit, cached, hub, options);
+  const numBytes = await download.run(files).catch((error) => {
+    throw writeRefusal(error, cached.folder) ?? error;
+  });
   await cached.note(place.revision, commit);
   return { path: join(cached.snapshot(commit), place.file ?? ""), commit, numBytes };
 }
@@ -104,6 +109,8 @@ class PlaceDownload {
 
   /** @returns bytes that came */
   async run(files: readonly HubFile[]): Promise<number> {
+    // Many share a cache that they may only read.
+    if (await this.#isWhole(files)) return 0;
     using _lock = await this.#lock();
     const missing: HubFile[] = [];
     for (const file of files) if (!(await this.#isThere(file))) missing.push(file);
@@ -124,12 +131,22 @@ class PlaceDownload {
     return found?.size === numBytes;
   }
 
+  /** Whether every file stands in the commit's folder. */
+  async #isWhole(files: readonly HubFile[]): Promise<boolean> {
+    const folder = this.#cached.snapshot(this.#commit);
+    const isThere = ({ name, numBytes }: HubFile) =>
+      stat(join(folder, name)).then(
+        ({ size }) => size === numBytes,
+        () => false,
+      );
+    return (await Promise.all(files.map(isThere))).every(Boolean);
+  }
+
   async #checkRoom(missing: readonly HubFile[]): Promise<void> {
     const { bavail, bsize } = await statfs(this.#cached.folder);
     const needed = missing.reduce((sum, { numBytes }) => sum + numBytes, 0);
     if (needed <= bavail * bsize) return;
-    const gib = (numBytes: number): string => `${(numBytes / 2 ** 30).toFixed(1)} GiB`;
-    const what = `${this.#cached.folder}: expected room for ${gib(needed)}, got ${gib(bavail * bsize)}`;
+    const what = `${this.#cached.folder}: expected room for ${binaryBytes(needed)}, got ${binaryBytes(bavail * bsize)}`;
     throw new SeekError("ERR_IO", `${what}. Remedy: HF_HUB_CACHE names a folder with room`);
   }
 

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { SeekError } from "../../base/errors.ts";
+import { refusedWrite } from "../../base/disk/refused-write.ts";
 import { Adapter } from "../../model/adapter.ts";
 import type { Policy } from "../../model/policy.ts";
 import type { WrittenWeights } from "./servers/token-server.ts";
@@ -31,7 +31,7 @@ export class WeightsFolder {
     if (folder === undefined)
       return new WeightsFolder(await mkdtemp(join(tmpdir(), "seekrl-push-")), prefix, true);
     await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-      throw new SeekError("ERR_IO", `${folder}: cannot be made`, { cause });
+      throw refusedWrite(folder, cause, "made");
     });
     return new WeightsFolder(resolve(folder), prefix, false);
   }

@@ -2,6 +2,7 @@
 import { mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
+import { refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError } from "../../base/errors.ts";
 import { digestOf, digestsBelow } from "../../base/files/digests.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
@@ -170,7 +171,7 @@ async function orAbandon(draft: CheckpointDraft, work: () => Promise<void>): Pro
     await abandonCheckpoint(draft);
     if ((cause as NodeJS.ErrnoException).syscall === undefined) throw cause;
     const folder = join(draft.root, checkpointName(draft.step));
-    throw new SeekError("ERR_IO", `${folder}: cannot be written: ${(cause as Error).message}`, { cause });
+    throw refusedWrite(folder, cause);
   }
 }
 

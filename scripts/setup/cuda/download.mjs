@@ -13,6 +13,9 @@ const PAUSE_MS = 1000;
 const LOG_EVERY_MS = 15_000;
 const TERMINAL_EVERY_MS = 200;
 
+/** Of a disk another attempt gets the same. */
+const isOfDisk = ({ code }) => ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(code);
+
 const sizeOf = async (path) => (await stat(path).catch(() => undefined))?.size ?? 0;
 
 /** A line about all files together: how much is here, how fast, how long still. */
@@ -78,7 +81,8 @@ async function attempt(index, { url }, part, progress) {
     const expected = Number(response.headers.get("content-length"));
     let count = 0;
     for await (const chunk of response.body) {
-      await file.write(chunk);
+      // Of a disk that is nearly full `write` would take a part in silence.
+      await file.writeFile(chunk);
       progress.received(chunk.length);
       count += chunk.length;
     }
@@ -116,6 +120,7 @@ export async function download(index, wheel, folder, { progress, signal, pauseMs
     } catch (error) {
       if (signal?.aborted)
         throw new SetupError("setup: aborted; the same command goes on where it was", "ERR_ABORTED");
+      if (isOfDisk(error)) throw error;
       const why = `${wheel.file}: ${error.cause?.message ?? error.message}`;
       if (tried === ATTEMPTS || error.isFinal)
         throw new SetupError(

@@ -1,5 +1,5 @@
 /** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a forward on the card. */
-import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
 import { bytesText, SetupError, say } from "../report.mjs";
@@ -102,6 +102,12 @@ async function sized(index, wheels) {
   return Promise.all(wheels.map(async (wheel) => ({ ...wheel, size: await index.sizeOf(wheel) })));
 }
 
+/** Bytes of a folder's files. */
+async function bytesIn(folder) {
+  const files = await Promise.all((await readdir(folder)).map((name) => stat(join(folder, name))));
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
 const total = (wheels) => wheels.reduce((sum, { size = 0 }) => sum + size, 0);
 
 /** What would be fetched, line by line; without metadata beside the wheel, the libraries are known after it is here. */
@@ -114,12 +120,24 @@ async function plan({ index, torch }) {
   return { wheels, isComplete: needed !== undefined };
 }
 
+/** Refuses a disk that does not hold the wheels; what they unpack to is known when it is unpacked. */
+async function requireRoom(folder, numBytes) {
+  const { bavail, bsize } = await statfs(folder);
+  if (numBytes <= bavail * bsize) return;
+  throw new SetupError(
+    `${folder}: expected room for ${bytesText(numBytes)}, and as much again to unpack it, got ${bytesText(bavail * bsize)}. ` +
+      "Remedy: make room, or set SEEKRL_CACHE to a folder on another file system.",
+    "ERR_IO",
+  );
+}
+
 /** Downloads and unpacks everything beside its place, and moves it there when it is whole. */
 async function fetchTorch({ index, torch, tag }, { env, signal, pauseMs }) {
   const root = cacheRoot(env);
   const downloads = join(root, "downloads");
   await mkdir(downloads, { recursive: true });
   const { wheels, isComplete } = await plan({ index, torch });
+  await requireRoom(root, total(wheels) - (await bytesIn(downloads)));
   const progress = new DownloadProgress(total(wheels));
   const get = (wheel) => download(index, wheel, downloads, { progress, signal, pauseMs });
   const files = [];

@@ -3,6 +3,8 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { cacheFolder } from "../../../../lib/base/disk/cache-folder.ts";
+import { writeRefusal } from "../../../../lib/base/disk/refused-write.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
 import { thisHost } from "../../../../lib/base/packages/host.ts";
@@ -92,7 +94,9 @@ export const setupCudaCommand = command({
     const found = await setUpCuda(
       { ...options, addon: packagedAddon(), signal },
       { build: (folder) => build(folder, signal), check: () => check(signal) },
-    );
+    ).catch((error) => {
+      throw writeRefusal(error, cacheFolder("")) ?? error;
+    });
     if (!options.dryRun) io.write("ready: npx seekrl generate --device cuda ...\n");
     io.result(found);
   },

@@ -1,0 +1,41 @@
+/** Brings the addons of a build up to date before they are packed, so that none is packed that is older than its sources. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { SetupError } from "../setup/report.mjs";
+
+const run = promisify(execFile);
+
+/** What is packed, by the names of CMake's targets. */
+const targets = ["seekrl", "seekrl_preload"];
+
+/**
+ * Builds what has changed since `npm run build`, with the settings of that build; nothing where all is as it was.
+ *
+ * The build tool alone knows what a file was made of, and cannot say so without doing it: its dry run stops where CMake
+ * would look for added files.
+ *
+ * @param root - the checkout
+ * @throws where it was never built, or its sources do not compile
+ */
+export async function bringUpToDate(root) {
+  const folder = join(root, "build", "cmake");
+  if (!existsSync(join(folder, "CMakeCache.txt")))
+    throw new SetupError(`${folder}: nothing is built there. Remedy: npm run build.`);
+  const jobs = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
+  const all = existsSync(join(folder, "Release", "libseekrl_cuda.so"))
+    ? [...targets, "seekrl_cuda"]
+    : targets;
+  try {
+    await run("cmake", ["--build", folder, "--parallel", jobs, "--target", ...all], { maxBuffer: 1 << 28 });
+  } catch (error) {
+    const lines = `${error.stdout ?? ""}${error.stderr || error.message}`.trim().split("\n");
+    const shown = lines.filter((line) => /error/i.test(line)).slice(0, 5);
+    throw new SetupError(
+      `the addons are older than their sources, which do not build:\n${(shown.length > 0 ? shown : lines.slice(-5)).join("\n")}\n` +
+        "Remedy: npm run build.",
+    );
+  }
+}

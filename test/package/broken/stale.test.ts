@@ -1,0 +1,106 @@
+/** Addons that are older than the JavaScript beside them: one error when they load, and none is packed. */
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { requireExports } from "../../../lib/base/addon/exports.ts";
+import { native } from "../../../lib/base/addon/native.ts";
+import { projectRoot } from "../../project.ts";
+
+const scratch = await mkdtemp(join(tmpdir(), "seekrl-stale-"));
+after(() => rm(scratch, { recursive: true }));
+const release = join("build", "cmake", "Release");
+
+/** A clone whose addon is a library of Node's that has none of the functions. */
+async function staleClone(): Promise<string> {
+  const root = join(scratch, "clone");
+  await cp(join(projectRoot, "dist"), join(root, "dist"), {
+    recursive: true,
+    filter: (path) => !path.includes(join("dist", "test")),
+  });
+  await cp(join(projectRoot, "bin"), join(root, "bin"), { recursive: true });
+  await cp(join(projectRoot, "scripts"), join(root, "scripts"), { recursive: true });
+  await symlink(join(projectRoot, "node_modules"), join(root, "node_modules"));
+  for (const file of ["package.json", "tsconfig.json"])
+    await copyFile(join(projectRoot, file), join(root, file));
+  await mkdir(join(root, release), { recursive: true });
+  await copyFile(join(projectRoot, "build", "libtorch.json"), join(root, "build", "libtorch.json"));
+  for (const name of ["seekrl.node", "seekrl_preload.node"])
+    await copyFile(join(projectRoot, release, "seekrl_preload.node"), join(root, release, name));
+  return root;
+}
+
+test("what a call, the command line and the doctor say of a stale addon names it and the command that mends it", async () => {
+  const root = await staleClone();
+  const said = new RegExp(
+    `the native addon ${join(root, release, "seekrl.node")} was built from other sources than this JavaScript: it lacks ` +
+      "torchVersion, setNumThreads, setErrorClass and \\d+ more\\. Remedy: npm run build\\.",
+  );
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, args, { cwd: projectRoot }).catch((error) => error);
+  const search = pathToFileURL(join(root, "dist", "lib", "base", "addon", "native.js")).href;
+  const code = `const { native } = await import("${search}");
+    for (const _ of [1, 2]) try { native(); } catch ({ name, code, message }) { console.log(name, code, message); }`;
+  const { stdout } = await run("--input-type=module", "-e", code);
+  const lines = stdout.trimEnd().split("\n");
+  assert.equal(lines.length, 2);
+  for (const line of lines) assert.match(line, new RegExp(`^SeekError ERR_STATE ${said.source}$`));
+  const cli = join(root, "bin", "seekrl.mjs");
+  const { code: exit, stderr } = await run(
+    cli,
+    "index",
+    "build",
+    "--corpus",
+    join(root, "package.json"),
+    "--out",
+    scratch,
+  );
+  assert.equal(exit, 1);
+  assert.match(stderr, new RegExp(`^ERR_STATE: ${said.source}\n$`));
+  assert.match((await run(cli, "doctor")).stdout, new RegExp(`^cpu {7}${said.source}$`, "m"));
+});
+
+test("an addon that lacks one method of one class is stale", () => {
+  const older = { ...native(), TrainerHandle: class {} };
+  assert.throws(() => requireExports(older, "/clone/seekrl.node"), {
+    code: "ERR_STATE",
+    message:
+      /seekrl\.node was built from other sources .* TrainerHandle\.accumulate, .*Remedy: npm run build/,
+  });
+  requireExports(native(), "/clone/seekrl.node");
+});
+
+const { bringUpToDate } = (await import(
+  pathToFileURL(join(projectRoot, "scripts", "pack", "fresh.mjs")).href
+)) as { bringUpToDate(root: string): Promise<void> };
+
+/** A build whose addon is a copy of its source. */
+const cmakeLists = `
+cmake_minimum_required(VERSION 3.22)
+project(copies NONE)
+add_custom_command(OUTPUT addon.node DEPENDS \${CMAKE_SOURCE_DIR}/source.txt
+  COMMAND \${CMAKE_COMMAND} -E copy \${CMAKE_SOURCE_DIR}/source.txt addon.node)
+add_custom_target(seekrl DEPENDS addon.node)
+add_custom_target(seekrl_preload)
+`;
+
+test("an addon that is older than its sources is built before it is packed, or not packed", async () => {
+  const root = join(scratch, "sources");
+  await mkdir(root);
+  await assert.rejects(bringUpToDate(root), /nothing is built there\. Remedy: npm run build/);
+  await writeFile(join(root, "CMakeLists.txt"), cmakeLists);
+  await writeFile(join(root, "source.txt"), "first");
+  const build = join(root, "build", "cmake");
+  await promisify(execFile)("cmake", ["-S", root, "-B", build]);
+  await bringUpToDate(root);
+  await writeFile(join(root, "source.txt"), "second");
+  await utimes(join(build, "addon.node"), 1, 1);
+  await bringUpToDate(root);
+  assert.equal(await readFile(join(build, "addon.node"), "utf8"), "second");
+  await rm(join(root, "source.txt"));
+  await assert.rejects(bringUpToDate(root), /older than their sources, which do not build:[\s\S]*Remedy/);
+});
