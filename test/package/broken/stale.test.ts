@@ -50,14 +50,16 @@ test("what a call, the command line and the doctor say of a stale addon names it
   assert.equal(lines.length, 2);
   for (const line of lines) assert.match(line, new RegExp(`^SeekError ERR_STATE ${said.source}$`));
   const cli = join(root, "bin", "seekrl.mjs");
+  const corpus = join(root, "corpus.jsonl");
+  await writeFile(corpus, '{"id":"1","contents":"A museum in Paris."}\n');
   const { code: exit, stderr } = await run(
     cli,
     "index",
     "build",
     "--corpus",
-    join(root, "package.json"),
+    corpus,
     "--out",
-    scratch,
+    join(root, "index"),
   );
   assert.equal(exit, 1);
   assert.match(stderr, new RegExp(`^ERR_STATE: ${said.source}\n$`));
