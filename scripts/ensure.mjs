@@ -13,6 +13,7 @@ function run(program, args) {
 }
 
 if (!existsSync(join(root, "node_modules", "typescript"))) {
+  process.stderr.write("seekrl: npm ci: packages first, then what it builds, which says how far it is\n");
   // Installing runs the set-up and the TypeScript compiler too (`install` and `prepare` in package.json).
   run("npm", ["ci", "--no-audit", "--no-fund"]);
 } else {

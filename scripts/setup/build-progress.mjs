@@ -1,11 +1,21 @@
 /** Shows how far a native build is, read from what ninja or make prints: nothing when nothing is compiled. */
+import { silenceMs } from "./report.mjs";
 
-/** Between two lines of a log that is no terminal. */
-const logEveryMs = 15_000;
+/** Before that much is done, what is left is anybody's guess: the first files come with all that is read once. */
+const guessFrom = 0.1;
+
+/** What the last minute's steps took counts too: files of a kind stand together. */
+const recentMs = 60_000;
 
 function duration(ms) {
   const seconds = Math.ceil(ms / 1000);
   return seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
+/** Of what has passed no minute counts before it is over. */
+function passedText(ms) {
+  const seconds = Math.floor(ms / 1000);
+  return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
 }
 
 export class BuildProgress {
@@ -16,6 +26,10 @@ export class BuildProgress {
   #write;
   #now;
   #isTerminal;
+  #total = 100;
+  #isCounted = false;
+  /** When which number of steps was done; of the last minute, and the last one before it. */
+  #passed;
 
   /** `now` is a clock in milliseconds. */
   constructor({
@@ -27,7 +41,8 @@ export class BuildProgress {
     this.#isTerminal = isTerminal;
     this.#now = now;
     this.#start = now();
-    this.#next = this.#start + logEveryMs;
+    this.#next = this.#start + silenceMs;
+    this.#passed = [{ at: this.#start, done: 0 }];
   }
 
   /** Takes a piece of the build's output, which may end within a line. */
@@ -36,8 +51,13 @@ export class BuildProgress {
     this.#rest = lines.pop();
     for (const line of lines) {
       const [, done, total] = /^\[ *(\d+)(?:\/(\d+)|%)\]/.exec(line) ?? [];
-      if (Number(done) > 0) this.#show(Number(done), total && Number(total));
+      if (Number(done) > 0) this.#pass(Number(done), total && Number(total));
     }
+  }
+
+  /** To be called every second: shows that time passes while a file takes long. */
+  tick() {
+    if (this.#shown !== "" || this.#now() >= this.#next) this.#show();
   }
 
   /** Takes the line off a terminal: the step's own line says that it is done. */
@@ -46,17 +66,42 @@ export class BuildProgress {
     this.#shown = "";
   }
 
-  #show(done, total) {
+  #pass(done, total) {
+    const at = this.#now();
+    this.#isCounted = total !== undefined;
+    this.#total = total ?? 100;
+    this.#passed.push({ at, done });
+    while (this.#passed.length > 2 && this.#passed[1].at <= at - recentMs) this.#passed.shift();
+    this.#show();
+  }
+
+  #show() {
     const now = this.#now();
-    const left = (now - this.#start) * ((total ?? 100) / done - 1);
-    const count = total === undefined ? `${done} %` : `${done} of ${total} steps`;
-    const text = `seekrl: building the native addons: ${count}, about ${duration(left)} left`;
+    const text = `seekrl: building the native addons: ${this.#text(now)}`;
     if (this.#isTerminal) {
       this.#write(`\r${text.padEnd(this.#shown.length)}`);
       this.#shown = text;
     } else if (now >= this.#next) {
       this.#write(`${text}\n`);
-      this.#next = now + logEveryMs;
+      this.#next = now + silenceMs;
     }
+  }
+
+  #text(now) {
+    const { done } = this.#passed.at(-1);
+    const passed = passedText(now - this.#start);
+    if (done === 0) return `looking at what there is, ${passed} so far`;
+    const count = this.#isCounted ? `${done} of ${this.#total} steps` : `${done} %`;
+    const left = this.#left(done);
+    return `${count}, ${passed} so far${left === undefined ? "" : `, about ${duration(left)} left`}`;
+  }
+
+  /** The slower of all steps so far and those of the last minute, for each that is left. */
+  #left(done) {
+    if (done < guessFrom * this.#total || done >= this.#total) return undefined;
+    const [first, last] = [this.#passed[0], this.#passed.at(-1)];
+    const all = (last.at - this.#start) / done;
+    const recent = (last.at - first.at) / (last.done - first.done);
+    return (this.#total - done) * Math.max(all, recent);
   }
 }

@@ -53,11 +53,16 @@ function cmakeJs(options) {
   const child = spawn(process.execPath, [script, "build", ...options], { cwd: root });
   const output = [];
   const progress = new BuildProgress();
+  const timer = setInterval(() => progress.tick(), 1000);
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
   child.stdout.on("data", (chunk) => progress.feed(chunk));
   return new Promise((done, fail) => {
-    child.on("error", fail);
+    child.on("error", (error) => {
+      clearInterval(timer);
+      fail(error);
+    });
     child.on("close", (code) => {
+      clearInterval(timer);
       progress.end();
       if (code === 0) return done();
       const lines = Buffer.concat(output).toString().trimEnd().split("\n");
@@ -88,9 +93,16 @@ async function architectures() {
   return architecturesFor(cards, known).join(";") || "80";
 }
 
+/** Said once in a clone. */
+const firstWords =
+  "setting up, once: libtorch, then some 400 C++ files, then the TypeScript; on two cores about 12 minutes in all";
+
 async function main() {
   requireTools(); // before libtorch, which may be a long download
-  const libtorch = await step("found libtorch", findLibtorch);
+  if (!existsSync(join(root, "build", "libtorch.json"))) say(firstWords);
+  const libtorch = await step("found libtorch", findLibtorch, {
+    doing: "looking for libtorch, or fetching it",
+  });
   say(`libtorch: ${libtorch}`);
   const parallel = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
   const definitions = {

@@ -12,12 +12,27 @@ export function say(line) {
   process.stderr.write(`seekrl: ${line}\n`);
 }
 
-/** Runs one named step and says how long it took. */
-export async function step(name, run) {
+/** What takes long is told of that often. */
+export const silenceMs = 10_000;
+
+/**
+ * Runs one named step and says how long it took.
+ *
+ * @param name - said at its end: `found libtorch`
+ * @param run - the step
+ * @param options - `doing`: said every 10 s (`everyMs`) until then; a step that speaks for itself has none
+ */
+export async function step(name, run, { doing, everyMs = silenceMs } = {}) {
   const start = performance.now();
-  const result = await run();
-  say(`${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
-  return result;
+  const seconds = (digits) => ((performance.now() - start) / 1000).toFixed(digits);
+  const timer = doing && setInterval(() => say(`${doing}: ${seconds(0)} s so far`), everyMs);
+  try {
+    const result = await run();
+    say(`${name} (${seconds(1)} s)`);
+    return result;
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 export function bytesText(bytes) {

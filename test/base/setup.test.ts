@@ -10,6 +10,7 @@ import { projectRoot } from "../project.ts";
 
 interface Progress {
   feed(chunk: string): void;
+  tick(): void;
   end(): void;
 }
 
@@ -31,6 +32,7 @@ function shown(pieces: readonly string[], isTerminal: boolean): string[] {
   for (const piece of pieces) {
     seconds += 1;
     progress.feed(piece);
+    if (piece === "") progress.tick();
   }
   progress.end();
   return written;
@@ -65,17 +67,67 @@ test("npx does nothing in a clone that is not set up, so that its cache stays wh
 
 test("a build shows its steps and the time left: one line that moves on a terminal, one now and then in a log", () => {
   const steps = Array.from({ length: 40 }, (_, i) => `[${i + 1}/40] Building CXX object\nwarning\n`);
-  const log = shown(steps, false);
-  assert.deepEqual(log, [
-    "seekrl: building the native addons: 15 of 40 steps, about 25 s left\n",
-    "seekrl: building the native addons: 30 of 40 steps, about 10 s left\n",
+  const line = (text: string): string => `seekrl: building the native addons: ${text}\n`;
+  assert.deepEqual(shown(steps, false), [
+    line("10 of 40 steps, 10 s so far, about 30 s left"),
+    line("20 of 40 steps, 20 s so far, about 20 s left"),
+    line("30 of 40 steps, 30 s so far, about 10 s left"),
+    line("40 of 40 steps, 40 s so far"),
   ]);
   const terminal = shown(["[1/3] Buil", "ding a\n[ 2/3] Building b\n", "[3/3] Linking\n"], true);
   assert.equal(terminal.length, 4);
   assert.ok(terminal.every((text) => text.startsWith("\r") && !text.includes("\n")));
-  assert.match(terminal[1] ?? "", /2 of 3 steps, about 1 s left/);
+  assert.match(terminal[1] ?? "", /2 of 3 steps, 2 s so far, about 1 s left/);
   assert.match(terminal[3] ?? "", /^\r *\r$/);
-  assert.match(shown(["[ 50%] Building\n"], true)[0] ?? "", /50 %, about 1 s left/);
+  assert.match(shown(["[ 50%] Building\n"], true)[0] ?? "", /50 %, 1 s so far, about 1 s left/);
+});
+
+test("a build says nothing of what is left before a tenth is done, and then reckons with the slower steps", () => {
+  // The first of 100 takes half a minute, the next 39 come at once out of a cache, then each takes 5 s.
+  const quiet = Array.from({ length: 29 }, () => "");
+  const cached = Array.from({ length: 40 }, (_, i) => `[${i + 1}/100] Building CXX object\n`);
+  const slow = Array.from({ length: 24 }, (_, i) => [
+    "",
+    "",
+    "",
+    "",
+    `[${i + 41}/100] Building CXX object\n`,
+  ]);
+  const log = shown([...quiet, cached[0]!, cached.slice(1).join(""), ...slow.flat()], false);
+  assert.deepEqual(
+    log.slice(0, 3).map((text) => text.replace(/.*addons: /, "")),
+    [
+      "looking at what there is, 10 s so far\n",
+      "looking at what there is, 20 s so far\n",
+      "1 of 100 steps, 30 s so far\n",
+    ],
+  );
+  // 37 are left, 5 s each: 185 s. All so far would say 146 / 63 s each, 86 s in all.
+  assert.match(log.at(-1) ?? "", /63 of 100 steps, 2 min so far, about 4 min left/);
+});
+
+test("a step that takes long says so until it is done", async () => {
+  const { step } = (await import(
+    pathToFileURL(join(projectRoot, "scripts", "setup", "report.mjs")).href
+  )) as {
+    step(name: string, run: () => Promise<void>, options: object): Promise<void>;
+  };
+  const written: string[] = [];
+  const { write } = process.stderr;
+  await new Promise<void>((resolve, reject) => {
+    const isLong = new Promise<void>((done) => {
+      process.stderr.write = (text) => {
+        written.push(String(text));
+        done();
+        return true;
+      };
+    });
+    step("compiled it", () => isLong, { doing: "compiling it", everyMs: 1 }).then(resolve, reject);
+  }).finally(() => {
+    process.stderr.write = write;
+  });
+  assert.match(written[0] ?? "", /^seekrl: compiling it: \d+ s so far\n$/);
+  assert.match(written.at(-1) ?? "", /^seekrl: compiled it \(\d+\.\d s\)\n$/);
 });
 
 test("a build that compiles nothing shows nothing", () => {
