@@ -1,4 +1,4 @@
-/** Writes the reference of the library, what every entry of the package exports, as pages: `node site/api.mjs FOLDER`. */
+/** Writes the reference of the library, what every entry of the package exports, as pages: `node site/api.mjs FOLDER BASE`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Application, Converter } from "typedoc";
@@ -21,7 +21,7 @@ function moduleOf(source) {
   return source.replace(/\/index$/, "");
 }
 
-async function writeApi(out) {
+async function writeApi(out, base) {
   const names = entriesOf();
   const entries = new Map(names.map(([source, name]) => [moduleOf(source), name]));
   const app = await Application.bootstrap({
@@ -36,7 +36,7 @@ async function writeApi(out) {
     excludePrivate: true,
     disableSources: true,
     hideGenerator: true,
-    navigationLinks: { Documentation: "/index.html" },
+    navigationLinks: { Documentation: `${base}index.html` },
     logLevel: "Warn",
     treatWarningsAsErrors: true,
   });
@@ -49,4 +49,4 @@ async function writeApi(out) {
   if (!project || app.logger.hasErrors() || app.logger.hasWarnings()) process.exitCode = 1;
 }
 
-await writeApi(process.argv[2]);
+await writeApi(process.argv[2], process.argv[3]);

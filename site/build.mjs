@@ -1,8 +1,13 @@
-/** Builds the site into dist/site and checks every link of it: the project's pages, and the library's reference beside them. */
+/**
+ * Builds the site into dist/site and checks every link of it: the project's pages, and the library's reference beside them.
+ *
+ * `--base /seekrl/` is where it will stand on its server, the root unless given: GitHub Pages has a folder for each project.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { parseArgs } from "node:util";
 import { findFaults } from "./check.mjs";
 import { root } from "./pages.mjs";
 
@@ -10,8 +15,15 @@ const out = join(root, "dist", "site");
 // VitePress empties its folder: what is made at the same time stands elsewhere until then.
 const api = join(root, "dist", "site-api");
 
+const { base } = parseArgs({ options: { base: { type: "string", default: "/" } } }).values;
+if (!/^\/(?:[\w.-]+\/)*$/.test(base)) {
+  process.stderr.write(`--base: expected a path that begins and ends with /, as /seekrl/, got ${base}\n`);
+  process.exit(2);
+}
+
 async function run(...args) {
-  const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "inherit"] });
+  const env = { ...process.env, SEEKRL_SITE_BASE: base };
+  const child = spawn(process.execPath, args, { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
   const [status] = await once(child, "exit");
   if (status !== 0) throw new Error(`${args[0]} ended with ${status}`);
 }
@@ -19,11 +31,12 @@ async function run(...args) {
 rmSync(api, { recursive: true, force: true });
 await Promise.all([
   run("node_modules/vitepress/bin/vitepress.js", "build", "site"),
-  run("site/api.mjs", api),
+  run("site/api.mjs", api, base),
 ]);
 renameSync(api, join(out, "api"));
 copyFileSync(join(root, "web", "public", "icon.svg"), join(out, "icon.svg"));
-const faults = findFaults(out);
+const faults = findFaults(out, base);
 for (const fault of faults) process.stderr.write(`${fault}\n`);
 if (faults.length > 0) process.exitCode = 1;
-else process.stdout.write("The site is in dist/site. To read it: npx vitepress preview site\n");
+else
+  process.stdout.write(`The site is in dist/site. To read it: npx vitepress preview site --base ${base}\n`);

@@ -1,6 +1,6 @@
 /** Looks for what a reader of built pages would miss: links and anchors that lead nowhere, and requests that leave the site. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join, posix } from "node:path";
+import { join } from "node:path";
 import { unescapeHtml } from "../scripts/setup/html.mjs";
 
 /** What each page of a folder of HTML says of links, and where they may lead. */
@@ -18,33 +18,37 @@ function readPage(html) {
 
 const isElsewhere = (url) => /^(?:[a-z]+:)?\/\//i.test(url) || /^(?:mailto|data):/.test(url);
 
-/** The page and anchor of a link of a page. */
-function placeOf(page, url) {
+/** The page and anchor of a link of a page; undefined for one that leaves the site's folder on its server. */
+function placeOf(page, url, base) {
   const [path, anchor = ""] = url.split("#", 2);
-  const target = path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(page), path);
-  const file = path === "" ? page : /(?:^|\/)$/.test(target) ? `${target}index.html` : target;
+  const { pathname } = new URL(path, `http://site${base}${page}`);
+  if (!pathname.startsWith(base)) return undefined;
+  const target = pathname.slice(base.length);
+  const file = /(?:^|\/)$/.test(target) ? `${target}index.html` : target;
   return { file: decodeURIComponent(file), anchor: decodeURIComponent(anchor) };
 }
 
-function findDead(folder, pages, page) {
+function findDead({ folder, pages, base }, page) {
   return pages.get(page).links.filter((url) => {
     if (isElsewhere(url)) return false;
-    const { file, anchor } = placeOf(page, url);
+    const { file, anchor } = placeOf(page, url, base) ?? {};
+    if (file === undefined) return true;
     const target = pages.get(file);
     if (!target) return !existsSync(join(folder, file));
     return anchor !== "" && !target.ids.has(anchor);
   });
 }
 
-/** One line for each fault of the pages of a folder. */
-export function findFaults(folder) {
+/** One line for each fault of the pages of a folder, which stands at `base` on its server. */
+export function findFaults(folder, base = "/") {
   const pages = readPages(folder);
   const ofPage = (page) => [
-    ...findDead(folder, pages, page).map((url) => `${page}: nothing is at ${url}`),
+    ...findDead({ folder, pages, base }, page).map((url) => `${page}: nothing is at ${url}`),
     ...pages.get(page).loads.flatMap((url) => {
       if (/^data:/.test(url)) return [];
       if (isElsewhere(url)) return [`${page}: loads ${url} from elsewhere`];
-      return existsSync(join(folder, placeOf(page, url).file)) ? [] : [`${page}: ${url} is missing`];
+      const place = placeOf(page, url, base);
+      return place && existsSync(join(folder, place.file)) ? [] : [`${page}: ${url} is missing`];
     }),
   ];
   const styles = readdirSync(folder, { recursive: true })

@@ -53,9 +53,13 @@ const others = readdirSync(root)
 const api = { text: "The library", link: "/api/index.html", target: "_self" };
 sidebar.find(({ text }) => text === "Reference").items.push(api);
 
+/** Where the site stands on its server, as site/build.mjs says. */
+const base = process.env.SEEKRL_SITE_BASE ?? "/";
+
 export default {
   title: "SeekRL",
-  head: [["link", { rel: "icon", href: "/icon.svg" }]],
+  base,
+  head: [["link", { rel: "icon", href: `${base}icon.svg` }]],
   description: "Trains and serves language models that reason with search.",
   srcDir: "..",
   outDir: "../dist/site",

@@ -27,7 +27,7 @@ async function load<T>(name: string): Promise<T> {
 }
 
 const { files, addressOf, anchorOf, resolveLink } = await load<Pages>("pages.mjs");
-const { findFaults } = await load<{ findFaults(folder: string): string[] }>("check.mjs");
+const { findFaults } = await load<{ findFaults(folder: string, base?: string): string[] }>("check.mjs");
 
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, "");
@@ -88,6 +88,26 @@ test("a link leads to the page's place on the site; to what the site has not, it
 test("an anchor is the one that GitHub makes", () => {
   const made = ["A run's folder", "`eval compare`, twice", "Ranks & roles", "Größe 2"].map(anchorOf);
   assert.deepEqual(made, ["a-runs-folder", "eval-compare-twice", "ranks--roles", "größe-2"]);
+});
+
+test("of a site under a path, links that leave the path are dead", () => {
+  const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
+  mkdirSync(join(folder, "systems"));
+  writeFileSync(
+    join(folder, "index.html"),
+    `<a href="/seekrl/systems/a.html">a</a><a href="/systems/a.html">b</a><img src="/seekrl/gone.png">`,
+  );
+  writeFileSync(
+    join(folder, "systems", "a.html"),
+    `<a href="../index.html">a</a><a href="/seekrl/">b</a><a href="../../index.html">c</a><script src="/a.js"></script>`,
+  );
+  assert.deepEqual(findFaults(folder, "/seekrl/").sort(), [
+    "index.html: /seekrl/gone.png is missing",
+    "index.html: nothing is at /systems/a.html",
+    "systems/a.html: /a.js is missing",
+    "systems/a.html: nothing is at ../../index.html",
+  ]);
+  rmSync(folder, { recursive: true });
 });
 
 test("dead links, dead anchors and requests that leave the site are found in built pages", () => {
