@@ -46,8 +46,9 @@ async function questionsOf(path: string): Promise<Question[]> {
 
 const [train, test] = [await questionsOf("data/train.jsonl"), await questionsOf("data/test.jsonl")];
 
+const greedy: Agent = (question, options) => agent(question, { ...options, sampling: { temperature: 0 } });
+
 async function tell(when: string): Promise<void> {
-  const greedy: Agent = (question, options) => agent(question, { ...options, sampling: { temperature: 0 } });
   const { em, rounds } = await evaluate({ questions: test, agent: greedy });
   console.log(`${when}: ${(100 * em).toFixed(1)} % right, ${rounds.toFixed(2)} searches a question`);
 }
@@ -67,10 +68,14 @@ await rl({
 });
 await tell("after");
 
-const asked = await agent({ question: process.argv[2] ?? test[0]?.question ?? "" });
-console.log(
-  `${asked.segments[0]?.text.trim()}\n${policyAnswer(asked)} after searching for ${asked.queries.flat().join(", ")}`,
-);
+// One conversation as it went: what the agent was asked and said, and, indented, what its search gave back.
+const [sample] = test;
+const question = process.argv[2] ?? sample?.question ?? "";
+const asked = await greedy({ question });
+for (const { kind, text } of asked.segments)
+  console.log(text.trim().replace(/^/gm, kind === "observation" ? "    " : ""));
+const right = question === sample?.question ? `, right is ${sample.answers.join(" or ")}` : "";
+console.log(`answer: ${policyAnswer(asked) ?? "none"}${right}; searches: ${asked.queries.flat().length}`);
 
 // What was trained, with the tokenizer that it came with.
 await cp(folder, "model", { recursive: true, filter: (path) => !path.endsWith(".safetensors") });

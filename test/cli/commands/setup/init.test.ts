@@ -29,10 +29,15 @@ test("the project compiles strictly, trains, answers, and its options file is on
   await writeFile(join(project, "data", "test.jsonl"), test.split("\n").slice(0, 20).join("\n"));
   const inside = { cwd: project, encoding: "utf8", env: { ...process.env, STEPS: "1" } } as const;
   execFileSync(join(projectRoot, "node_modules", ".bin", "tsc"), inside);
-  const question = "who directed Nightwinter";
-  const said = execFileSync(process.execPath, [join("dist", "agent.js"), question], inside);
+  const said = execFileSync(process.execPath, [join("dist", "agent.js")], inside);
+  const { question, answers } = JSON.parse(test.split("\n")[0] ?? "");
   assert.match(said, /^before: \d+\.\d % right, .*\nstep 1: reward 0\.\d+\nafter: \d+\.\d % right, /);
-  assert.match(said, /\nQuestion: who directed Nightwinter\n.*\n\w+ after searching for /);
+  // The sample question: what was said, what was found, the answer beside the right one.
+  const sample = said.slice(said.indexOf("\nQuestion: "));
+  assert.ok(sample.startsWith(`\nQuestion: ${question}\n`), said);
+  assert.match(sample, /\n<(search|answer)> .* <\/\1>\n/);
+  assert.match(sample, /\nanswer: .+, right is .+; searches: \d+\n$/);
+  assert.ok(sample.includes(`, right is ${answers.join(" or ")}; searches`));
   assert.ok((await readdir(join(project, "model"))).includes("model.safetensors"));
   const planned = await runCliIn(project, "train", "--config", "train.yaml", "--dry-run");
   assert.equal(planned.code, 0, planned.stderr);
