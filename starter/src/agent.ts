@@ -71,7 +71,7 @@ await tell("after");
 // One conversation as it went: what the agent was asked and said, and, indented, what its search gave back.
 const [sample] = test;
 const question = process.argv[2] ?? sample?.question ?? "";
-const asked = await greedy({ question });
+const asked = await agent({ question }, { sampling: { temperature: 0 } });
 for (const { kind, text } of asked.segments)
   console.log(text.trim().replace(/^/gm, kind === "observation" ? "    " : ""));
 const right = question === sample?.question ? `, right is ${sample.answers.join(" or ")}` : "";
