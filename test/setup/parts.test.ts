@@ -93,7 +93,9 @@ const ready: Machine = {
     platform: "linux x64",
     addonProblem: undefined,
     packages: [],
+    host: { processor: "", instructions: [], memory: { bytes: 0, freeBytes: 0 }, caches: [] },
     driverRunsCuda: true,
+    driverRunsKernels: true,
     nvcc: undefined,
   },
   driver: { version: "580.82.07", cards: [{ name: "card", capability: "9.0", gib: 80 }], problem: undefined },
@@ -120,6 +122,10 @@ test("what keeps a card from running is said with the remedy", () => {
       /torch is a CPU build\. Remedy: npx seekrl setup cuda/,
     ],
     [{ driverRunsCuda: false }, /driver 580\.82\.07 does not run CUDA 13\.0/],
+    [
+      { driverRunsKernels: false, kernels: { file: "", code: [80], ptx: [80], cuda: "13.0" } },
+      /driver 580\.82\.07 does not run CUDA 13\.0, by which the kernels .*Remedy: install NVIDIA's driver/,
+    ],
     [{ kernels: undefined }, /no library of kernels/],
     [{ kernels: { file: "", code: [100], ptx: [100] } }, /no code for these cards/],
   ];

@@ -5,6 +5,7 @@ import { native } from "../../../lib/base/addon/native.ts";
 import { buildCommand } from "../../../lib/base/package-root.ts";
 import { type FoundAddon, findAddon } from "../../../lib/base/packages/find-addon.ts";
 import { checkSums } from "../../../lib/base/packages/stamp.ts";
+import { type FoundHost, findHost } from "./host.ts";
 import {
   type Architectures,
   type FoundCard,
@@ -18,6 +19,7 @@ export interface Machine {
   readonly node: string;
   /** For example `linux x64`. */
   readonly platform: string;
+  readonly host: FoundHost;
   readonly driver: FoundDriver;
   /** Undefined where there is no addon. */
   readonly libtorch:
@@ -37,9 +39,16 @@ export interface Machine {
   /** Where it is found, a build compiles the kernels for cards too. */
   readonly nvcc: FoundNvcc | undefined;
   /** The library of kernels for cards; undefined where it was not built. */
-  readonly kernels: (Architectures & { readonly file: string }) | undefined;
-  /** Whether the driver runs the CUDA version of libtorch. */
+  readonly kernels:
+    | (Architectures & {
+        readonly file: string;
+        /** That a package's were compiled by; undefined in a clone. */
+        readonly cuda?: string | undefined;
+      })
+    | undefined;
+  /** Whether the driver runs the CUDA version of libtorch, and of the kernels: it need not be the same. */
   readonly driverRunsCuda: boolean;
+  readonly driverRunsKernels: boolean;
 }
 
 /** The addon, every byte of its packages as they were packed, loaded; or why there is none. */
@@ -78,7 +87,8 @@ async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kern
   const { LEAST_CAPABILITY } = await setupScripts.driver();
   const { code, ptx } = architecturesOf(file);
   // What nvcc links in beside the kernels has code of its own, for lesser cards.
-  return { file, code: code.filter((each) => each >= LEAST_CAPABILITY), ptx };
+  const cuda = addon?.package?.stamp.kernels;
+  return { file, code: code.filter((each) => each >= LEAST_CAPABILITY), ptx, cuda };
 }
 
 /** Looks at the machine and the build. */
@@ -88,13 +98,21 @@ export async function findMachine(): Promise<Machine> {
   const driver = await findDriver();
   const { addon, problem } = lookForAddon();
   const libtorch = await lookAtLibtorch(addon);
+  const kernels = await findKernels(addon);
+  const runs = (cuda: string): boolean => driver.version !== undefined && runsCuda(driver.version, cuda);
   return {
-    ...{ node: process.version, platform: `${process.platform} ${process.arch}`, driver, libtorch },
+    ...{
+      node: process.version,
+      platform: `${process.platform} ${process.arch}`,
+      host: findHost(),
+      driver,
+      libtorch,
+    },
     ...{ addonProblem: problem, packages: packagesOf(addon) },
     nvcc: await findNvcc(),
-    kernels: await findKernels(addon),
-    driverRunsCuda:
-      driver.version !== undefined && libtorch?.cuda !== undefined && runsCuda(driver.version, libtorch.cuda),
+    kernels,
+    driverRunsCuda: libtorch?.cuda !== undefined && runs(libtorch.cuda),
+    driverRunsKernels: kernels?.cuda === undefined || runs(kernels.cuda),
   };
 }
 
@@ -119,7 +137,7 @@ export function processorProblem({ libtorch, addonProblem }: Machine): string | 
 
 /** Why `--device cuda` would run nothing, with the remedy; undefined when it would. */
 export function cardProblem(machine: Machine): string | undefined {
-  const { driver, libtorch, kernels, driverRunsCuda } = machine;
+  const { driver, libtorch, kernels, driverRunsCuda, driverRunsKernels } = machine;
   const remedy = "Remedy: npx seekrl setup cuda.";
   if (driver.version === undefined)
     return (
@@ -135,6 +153,11 @@ export function cardProblem(machine: Machine): string | undefined {
     return `driver ${driver.version} does not run CUDA ${libtorch.cuda}, of which libtorch is. ${remedy}`;
   if (kernels === undefined)
     return `there is no library of kernels: it is built where nvcc is found. ${remedy}`;
+  if (!driverRunsKernels)
+    return (
+      `driver ${driver.version} does not run CUDA ${kernels.cuda}, by which the kernels of this package were compiled. ` +
+      "Remedy: install NVIDIA's driver, 525.60.13 or later for CUDA 12, 580.65.06 for CUDA 13."
+    );
   if (driver.cards.every((card) => kernelsFor(card, kernels) === undefined))
     return `the library of kernels has no code for these cards. Remedy: ${buildCommand()}.`;
   return undefined;

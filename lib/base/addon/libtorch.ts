@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
-import { buildCommand } from "../package-root.ts";
+import { buildCommand, isClone } from "../package-root.ts";
 import type { LibtorchFolder } from "../packages/libtorch-folder.ts";
 
 /** In the order in which they need one another. libgomp may have another name, and the CUDA ones exist in a CUDA build only. */
@@ -15,13 +15,22 @@ const libraries = [
   { name: "libtorch.so", isNeeded: true },
 ];
 
+/** What brings a library back: a clone builds against another libtorch, a package takes one that is whole. */
+function remedyOf(path: string): string {
+  if (isClone()) return buildCommand();
+  const isCuda = /^lib(cu|nv|nccl|c10_cuda|torch_cuda)/.test(basename(path));
+  return isCuda
+    ? "npx seekrl setup cuda"
+    : "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for cards";
+}
+
 /** @throws ERR_STATE unless a file may be read */
 function requireReadable(path: string, folder: string): void {
   try {
     accessSync(path, constants.R_OK);
   } catch (cause) {
     const why = (cause as Error).message;
-    const remedy = `Was it moved? Remedy: ${buildCommand()}.`;
+    const remedy = `Was it moved? Remedy: ${remedyOf(path)}.`;
     throw new SeekError("ERR_STATE", `libtorch: expected ${basename(path)} in ${folder}: ${why}. ${remedy}`, {
       cause,
     });

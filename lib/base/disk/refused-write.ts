@@ -46,9 +46,9 @@ function wordsOf(said: string, folder: string): string {
   return said;
 }
 
-function roomOf(folder: string): string {
+function freeBytesOf(folder: string): number {
   const { bavail, bsize } = statfsSync(folder);
-  return binaryBytes(bavail * bsize);
+  return bavail * bsize;
 }
 
 /** What it means, with the remedy; undefined where the system's words are all there is to say. */
@@ -57,7 +57,7 @@ function meaningOf(path: string, said: string): string | undefined {
   const words = wordsOf(said, folder);
   const other = otherPlace(resolve(path));
   if (kinds.full.test(words))
-    return `no space left on the file system of ${folder} (${roomOf(folder)} free). Remedy: make room, or ${other}`;
+    return `no space left on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). Remedy: make room, or ${other}`;
   if (kinds.readOnly.test(words)) return `${folder} is on a read-only file system. Remedy: ${other}`;
   if (kinds.closed.test(words))
     return `this user may not write to ${folder}. Remedy: have its owner allow it, or ${other}`;
@@ -100,4 +100,27 @@ export function explainedWrite(message: string): string {
   const [, path, what, said] = /^(.+?): cannot be (\w+): ([^:]+)$/s.exec(message) ?? [];
   const meaning = path === undefined || said === undefined ? undefined : meaningOf(path, said);
   return meaning === undefined ? message : `${path}: cannot be ${what}: ${meaning}`;
+}
+
+/** The disk of a folder, which need not be there. */
+export interface Disk {
+  readonly freeBytes: number;
+  /** Why nothing can be written to it, with the remedy. */
+  readonly problem: string | undefined;
+}
+
+/** Less than this is used up by the first file. */
+const leastBytes = 1 << 20;
+
+/** Looks at the disk of a folder, and writes nothing. */
+export function diskOf(folder: string): Disk {
+  const nearest = nearestFolder(resolve(folder));
+  const freeBytes = freeBytesOf(nearest);
+  try {
+    accessSync(nearest, constants.W_OK);
+  } catch (error) {
+    const { message } = error as Error;
+    return { freeBytes, problem: meaningOf(folder, message) ?? message };
+  }
+  return { freeBytes, problem: freeBytes < leastBytes ? meaningOf(folder, "ENOSPC") : undefined };
 }

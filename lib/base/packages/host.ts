@@ -1,5 +1,8 @@
 /** What this process runs on, as far as it decides which packages fit. */
 
+/** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
+export const leastGlibc = "2.28";
+
 /** A platform, its C library and Node's interface to addons. */
 export interface Host {
   /** For example `linux`. */
@@ -8,7 +11,7 @@ export interface Host {
   readonly arch: string;
   /** Newest version of Node-API that this Node has. */
   readonly napi: number;
-  /** glibc's version, for example `2.36`; undefined where the C library is another, as on Alpine. Asked for after a failure. */
+  /** glibc's version, for example `2.36`; undefined where the C library is another, as on Alpine. */
   glibc(): string | undefined;
 }
 
@@ -22,6 +25,13 @@ function glibcVersion(): string | undefined {
   if (report === undefined) return undefined;
   Object.assign(report, { excludeNetwork: true });
   return (report.getReport() as ReportHeader).header?.glibcVersionRuntime;
+}
+
+/** Whether a version of glibc, as it states it, is one that packages are made for. */
+export function isNewGlibc(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [leastMajor = 0, leastMinor = 0] = leastGlibc.split(".").map(Number);
+  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
 }
 
 /** The host of this process. */

@@ -62,12 +62,22 @@ function cacheRoot(env: NodeJS.ProcessEnv): string {
   return env.SEEKRL_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
 }
 
+function parseChosen(file: string, remedy: string): LibtorchFolder {
+  try {
+    const chosen = JSON.parse(readFileSync(file, "utf8")) as LibtorchFolder;
+    if (typeof chosen.folder === "string") return chosen;
+  } catch (cause) {
+    throw new SeekError("ERR_FORMAT", `${file}: cannot be read. Remedy: ${remedy}.`, { cause });
+  }
+  throw new SeekError("ERR_FORMAT", `${file}: names no folder. Remedy: ${remedy}.`);
+}
+
 /** What `seekrl setup cuda` chose for this user, which is meant from then on. */
 function chosenFolder(addon: FoundPackage, env: NodeJS.ProcessEnv): LibtorchFolder | undefined {
   const file = join(cacheRoot(env), "libtorch.json");
   if (!existsSync(file)) return undefined;
-  const chosen = JSON.parse(readFileSync(file, "utf8")) as LibtorchFolder;
   const remedy = `npx seekrl setup cuda, or remove ${file} to go on without a card`;
+  const chosen = parseChosen(file, remedy);
   requireVersion(libtorchVersion(chosen.folder), chosen.folder, addon, remedy);
   return chosen;
 }

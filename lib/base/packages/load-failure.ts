@@ -1,9 +1,6 @@
 /** Why libraries do not load, in words that say what to do: the loader's own are for those who build them. */
 import { SeekError } from "../errors.ts";
-import type { Host } from "./host.ts";
-
-/** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
-const leastGlibc = "2.28";
+import { type Host, leastGlibc } from "./host.ts";
 
 /** What the loader's complaints mean; `own` is this machine. */
 const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
@@ -14,6 +11,10 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
   [
     /version [`'"]?(GLIBCXX|CXXABI)_/,
     () => "the libstdc++ of this process is older than g++ 8's. Remedy: a later one first in LD_LIBRARY_PATH",
+  ],
+  [
+    /(libcu|libnv|libnccl)\w*\.so[.\d]*[:'"`]/,
+    () => "NVIDIA's libraries are not those that this libtorch was built with. Remedy: npx seekrl setup cuda",
   ],
   [
     /file too short|invalid ELF header|ELF load command|not a mach-o/i,

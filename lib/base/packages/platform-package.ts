@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
-import type { Host } from "./host.ts";
+import { type Host, isNewGlibc, leastGlibc } from "./host.ts";
 import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
 
 /** A package whose stamp was read and whose files have their sizes. */
@@ -56,6 +56,23 @@ function strangers(root: string, name: string): string[] {
 
 const where = "Remedy: run it on one of these, or in a container of one";
 
+const tell = (message: string): SeekError => new SeekError("ERR_STATE", message);
+
+/** Refuses a Linux whose C library the addon would not load with, or with which it would die. */
+function requireGlibc(root: string, host: Host): void {
+  if (host.platform !== "linux") return;
+  const found = host.glibc();
+  if (found !== undefined && isNewGlibc(found)) return;
+  const { version } = manifestIn(root);
+  const has = `seekrl ${version} has no addon for ${platformName(host)} with`;
+  const expected = `expected glibc ${leastGlibc} or later. Remedy: use`;
+  throw tell(
+    found === undefined
+      ? `${has} musl, Alpine's C library: ${expected} an image of Debian, Ubuntu or Fedora (node:22-slim instead of node:22-alpine).`
+      : `${has} glibc ${found}: ${expected} a later system, or an image of one (node:22-slim).`,
+  );
+}
+
 /** Why there is no package for a host. */
 function missing(root: string, host: Host): SeekError {
   const own = platformName(host);
@@ -63,14 +80,8 @@ function missing(root: string, host: Host): SeekError {
   const { version } = manifestIn(root);
   const known = supported(root);
   const names = known.join(", ");
-  const tell = (message: string) => new SeekError("ERR_STATE", message);
   if (!known.includes(own))
     return tell(`seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ${where}.`);
-  if (host.platform === "linux" && host.glibc() === undefined)
-    return tell(
-      `seekrl ${version} has no addon for ${own} with musl, Alpine's C library: expected glibc 2.28 or later. ` +
-        "Remedy: use an image of Debian, Ubuntu or Fedora (node:22-slim instead of node:22-alpine).",
-    );
   const others = strangers(root, name);
   const why =
     others.length > 0
@@ -93,6 +104,8 @@ function missing(root: string, host: Host): SeekError {
 export function findPlatformPackage(root: string, host: Host): FoundPackage {
   const name = `@seekrl/${platformName(host)}`;
   const folder = packageFolder(root, name);
+  // A package that was installed elsewhere and copied here, too.
+  if (folder !== undefined || supported(root).includes(platformName(host))) requireGlibc(root, host);
   if (folder === undefined) throw missing(root, host);
   const stamp = readStamp(folder, name);
   const { version } = manifestIn(root);

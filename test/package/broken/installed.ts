@@ -1,0 +1,85 @@
+/** An installation out of this checkout: seekrl with its platform's package, real files, for tests to break. */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after } from "node:test";
+import { projectRoot } from "../../project.ts";
+import { builtLibtorch, ownPackage, plantBuild, version } from "../planted.ts";
+
+/** Removed when the file's tests are over. */
+export const scratch = await mkdtemp(join(tmpdir(), "seekrl-installed-"));
+after(() => rm(scratch, { recursive: true }));
+
+/** The program that an installation is tried by: the first call that needs the addon, then the command line, then the doctor. */
+const program = `
+const [root, out] = process.argv.slice(2);
+const { native } = await import(root + "/dist/lib/base/addon/native.js");
+const { main } = await import(root + "/dist/apps/cli/main.js");
+try { native(); console.log("called: runs"); } catch ({ name, code, message }) {
+  console.log("called: " + name + " " + code + ": " + message);
+}
+const { signal } = new AbortController();
+const call = (...args) => main(args, { signal });
+console.log("exit: " + await call("index", "build", "--corpus", out + "/corpus.jsonl", "--out", out + "/index"));
+await call("doctor");
+`;
+
+/** What an installation says of itself. */
+export interface Said {
+  /** The error of the first call, `SeekError CODE: MESSAGE`; or `runs`. */
+  readonly called: string;
+  readonly exit: number;
+  /** What the command line said on standard error. */
+  readonly stderr: string;
+  /** The doctor's word on the processor. */
+  readonly doctor: string;
+}
+
+/** A project that has installed seekrl. */
+export interface Installed {
+  readonly modules: string;
+  /** Of the platform's package. */
+  readonly platform: string;
+  /** Tries it, with other variables, and with a module that Node runs first. */
+  run(env?: Readonly<Record<string, string | undefined>>, first?: string): Promise<Said>;
+}
+
+const home = join(scratch, "home");
+const modules = join(home, "node_modules");
+const root = join(modules, "seekrl");
+const platform = join(modules, ownPackage);
+
+async function plantSeekrl(): Promise<void> {
+  for (const part of ["dist/lib", "dist/apps", "scripts/setup"])
+    await cp(join(projectRoot, part), join(root, part), { recursive: true });
+  await symlink(join(projectRoot, "node_modules"), join(root, "node_modules"));
+  const optionalDependencies = { [ownPackage]: version };
+  const manifest = { name: "seekrl", version, type: "module", optionalDependencies };
+  await writeFile(join(root, "package.json"), JSON.stringify(manifest));
+  await writeFile(join(home, "run.mjs"), program);
+  await writeFile(join(home, "corpus.jsonl"), '{"id":"1","contents":"A museum in Paris."}\n');
+}
+
+await plantSeekrl();
+
+const run: Installed["run"] = async (env = {}, first = "") => {
+  await rm(join(home, "index"), { recursive: true, force: true });
+  await writeFile(join(home, "first.mjs"), first);
+  const args = ["--import", join(home, "first.mjs"), join(home, "run.mjs"), root, home];
+  // No compiler and no card: looking for them takes the doctor's time.
+  const own = { PATH: home, SEEKRL_LIBTORCH: builtLibtorch(), SEEKRL_CACHE: join(home, "cache") };
+  const options = { env: { ...process.env, ...own, ...env } };
+  const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) =>
+    execFile(process.execPath, args, options, (_, stdout, stderr) => resolve({ stdout, stderr })),
+  );
+  const word = (name: string) => new RegExp(`^${name} *(.*)$`, "m").exec(stdout)?.[1] ?? "";
+  return { called: word("called:"), exit: Number(word("exit:")), stderr, doctor: word("cpu") };
+};
+
+/** Installs anew, over what was there; libtorch is the one that this checkout was built with. */
+export async function installed(): Promise<Installed> {
+  await rm(join(modules, "@seekrl"), { recursive: true, force: true });
+  await plantBuild(modules);
+  return { modules, platform, run };
+}
