@@ -26,8 +26,10 @@ export interface PushHub extends ModelHub {
   readonly refusals: { readonly which: RegExp; readonly status: number; readonly text?: string }[];
   /** After so many bytes of a large file the line is cut, once each. */
   readonly cuts: number[];
-  /** Called when the first bytes of a large file have come. */
-  onStored?: () => void;
+  /** Called when the first bytes of a large file have come; no more are read before it is done. */
+  onStored?: () => void | Promise<void>;
+  /** Called when a commit has been asked for; it is made after that. */
+  onCommit?: () => void;
 }
 
 const json = (response: ServerResponse, value: object, status = 200): void =>
@@ -102,7 +104,7 @@ class Routes {
     const cut = this.#hub.cuts.shift();
     const pieces: Buffer[] = [];
     for await (const piece of request) {
-      if (pieces.push(piece as Buffer) === 1) this.#hub.onStored?.();
+      if (pieces.push(piece as Buffer) === 1) await this.#hub.onStored?.();
       if (cut !== undefined && Buffer.concat(pieces).length >= cut) return void request.socket.destroy();
     }
     const content = Buffer.concat(pieces);
@@ -115,6 +117,7 @@ class Routes {
   /** All of it or none: an object that is missing refuses the whole. */
   #commit(branch: string, body: Buffer, response: ServerResponse) {
     const hub = this.#hub;
+    hub.onCommit?.();
     const lines = body
       .toString("utf8")
       .split("\n")

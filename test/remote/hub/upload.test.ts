@@ -139,9 +139,21 @@ test("an aborted upload commits nothing", async () => {
   await using hub = await startPushHub(id);
   const stop = new AbortController();
   hub.onStored = () => stop.abort();
-  await assert.rejects(send(hub, { signal: stop.signal }), { code: "ERR_ABORTED" });
-  assert.deepEqual([...hub.files], []);
+  const message = "acme/tiny: aborted; nothing was committed";
+  await assert.rejects(send(hub, { signal: stop.signal }), { code: "ERR_ABORTED", message });
+  assert.deepEqual([[...hub.files], hub.commits], [[], []]);
   await assert.rejects(send(hub, { signal: AbortSignal.abort() }), { code: "ERR_ABORTED" });
+});
+
+test("an upload that is aborted while the hub commits does not say that nothing was committed", async () => {
+  await using hub = await startPushHub(id);
+  const stop = new AbortController();
+  hub.onCommit = () => stop.abort();
+  const message =
+    /aborted; the hub had been asked for the commit, which is there whole or not at all: .*commits\/main$/;
+  await assert.rejects(send(hub, { signal: stop.signal }), { code: "ERR_ABORTED", message });
+  assert.equal(hub.commits.length, 1);
+  assert.deepEqual([...hub.files.keys()].sort(), ["config.json", "model.safetensors"]);
 });
 
 test("a hub that is gone is told with a remedy", async () => {

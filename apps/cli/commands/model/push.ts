@@ -1,5 +1,6 @@
 /** `seekrl push`: uploads a model, an adapter or a run's final model to the Hugging Face hub. */
 import { z } from "zod";
+import { codeOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { PushedModel } from "../../../../lib/push/push-model.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { durationText, Pace } from "../../report/pace.ts";
@@ -34,8 +35,13 @@ export const pushCommand = command({
     const pushed = await pushModel(folder, to, {
       ...{ ...options, evaluations: evaluation, signal: io.signal },
       onBytes: (done, total) => progress.show(progressText(to, pace, [done, total])),
-    });
-    progress.end();
+    })
+      .finally(() => progress.end())
+      .catch((error) => {
+        // The interruption is told by all commands alike; what became of the repository is this one's to say.
+        if (io.signal.aborted && codeOf(error) === "ERR_ABORTED") io.log(messageOf(error));
+        throw error;
+      });
     report(pushed, options.dryRun, io);
     const { url, commit, files, leftOut } = pushed;
     io.result({ url, commit: commit ?? null, files, leftOut });

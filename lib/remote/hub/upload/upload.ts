@@ -39,7 +39,8 @@ const repositorySchema = lazySchema((z) => z.object({ private: z.boolean() }));
  * @param upload - repository, branch, files
  * @param hub - with a token that may write there
  * @returns the commit
- * @throws ERR_ARGUMENT without a token; ERR_STATE when the repository is public and should not be; ERR_REMOTE, ERR_ABORTED
+ * @throws ERR_ARGUMENT without a token; ERR_STATE when the repository is public and should not be; ERR_REMOTE, ERR_ABORTED,
+ *   which say whether anything may have been committed
  */
 export async function uploadFiles(upload: Upload, hub: Hub): Promise<string> {
   const { id, signal } = upload;
@@ -47,28 +48,34 @@ export async function uploadFiles(upload: Upload, hub: Hub): Promise<string> {
   const remedy = `Remedy: HF_TOKEN with a token that may write (${hub.endpoint}/settings/tokens)`;
   if (hub.token === undefined)
     throw new SeekError("ERR_ARGUMENT", `${id}: expected a token of the hub, got none. ${remedy}`);
+  const running = new RepositoryUpload(upload, hub);
   try {
-    return await new RepositoryUpload(upload, hub).run();
+    return await running.run();
   } catch (error) {
-    throwIfAborted(signal, id);
-    throw withRemedy(error, id, hub);
+    const kept = running.isCommitting
+      ? `the hub had been asked for the commit, which is there whole or not at all: ${hub.endpoint}/${id}/commits/${upload.revision}`
+      : "nothing was committed";
+    if (signal?.aborted)
+      throw new SeekError("ERR_ABORTED", `${id}: aborted; ${kept}`, { cause: signal.reason });
+    throw withRemedy(error, id, hub, kept);
   }
 }
 
-function withRemedy(error: unknown, id: string, { endpoint, token = "" }: Hub): unknown {
+function withRemedy(error: unknown, id: string, { endpoint, token = "" }: Hub, kept: string): unknown {
   const code = codeOf(error) ?? "ERR_REMOTE";
   if (code !== "ERR_REMOTE") return error;
   const said = error instanceof Fault ? error.message : excerpt(messageOf(error), [token]);
-  const hint = hintFor(error instanceof Fault ? error.status : undefined, id, endpoint);
+  const status = error instanceof Fault ? error.status : undefined;
+  const hint = hintFor(status, id, endpoint) ?? `${kept}; the same call again sends only what the hub lacks`;
   return new SeekError(code, `${id}: ${said}. Remedy: ${hint}`, { cause: error });
 }
 
-function hintFor(status: number | undefined, id: string, endpoint: string): string {
+function hintFor(status: number | undefined, id: string, endpoint: string): string | undefined {
   const [owner] = id.split("/");
   if (status === 401) return `HF_TOKEN must be one that is valid (${endpoint}/settings/tokens)`;
   if (status === 403) return `HF_TOKEN must be one that may write models of ${owner}`;
   if (status === 404) return `${id} must be a model's repository, and HF_TOKEN one that may write to it`;
-  return "nothing was committed; the same call again sends only what the hub lacks";
+  return undefined;
 }
 
 /** One upload. */
@@ -76,11 +83,18 @@ class RepositoryUpload {
   readonly #upload: Upload;
   readonly #hub: Hub;
   readonly #fetch: typeof fetch;
+  /** Whether the commit was asked for: from then on the hub alone knows whether it made it. */
+  isCommitting = false;
 
   constructor(upload: Upload, hub: Hub) {
     this.#upload = upload;
     this.#hub = hub;
-    this.#fetch = new HubRequests(hub, upload.signal).fetch;
+    const requests = new HubRequests(hub, upload.signal);
+    this.#fetch = (input, init) => {
+      const { pathname } = new URL(input instanceof Request ? input.url : input);
+      this.isCommitting ||= pathname.includes(`/api/models/${upload.id}/commit/`);
+      return requests.fetch(input, init);
+    };
   }
 
   async run(): Promise<string> {

@@ -1,8 +1,11 @@
 /** `seekrl push` as a user calls it: what it prints, sends and says when it cannot. */
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { startPushHub } from "../../../remote/hub/push-hub.ts";
@@ -26,6 +29,29 @@ test("a folder is pushed, and asked for by its name", async () => {
   const [here, there] = [call.with(2, model), call];
   const [own, fetched] = [await runCliWith({}, ...here), await runCliWith(environment, ...there)];
   assert.equal(fetched.stdout, own.stdout, fetched.stderr);
+});
+
+test("Ctrl-C while files are sent leaves the repository as it was, and says so", async () => {
+  await using hub = await startPushHub(id);
+  const call = [join(projectRoot, "bin", "seekrl.mjs"), "push", model, "--to", id];
+  const env = { ...process.env, HF_ENDPOINT: hub.url, HF_TOKEN: "mine" };
+  const child = spawn(process.execPath, call, { env });
+  const exited = once(child, "exit");
+  hub.onStored = async () => {
+    child.kill("SIGINT");
+    await exited;
+  };
+  const [stderr, [code]] = await Promise.all([text(child.stderr), exited]);
+  assert.equal(code, 1);
+  assert.equal(
+    stderr,
+    `${id}: aborted; nothing was committed\nERR_ABORTED: interrupted; the same command goes on with the files that the hub does not have yet\n`,
+  );
+  assert.deepEqual([hub.commits, [...hub.files]], [[], []]);
+  delete hub.onStored;
+  const again = await runCliWith({ HF_ENDPOINT: hub.url, HF_TOKEN: "mine" }, ...call.slice(1));
+  assert.equal(again.code, 0, again.stderr);
+  assert.equal(hub.commits.length, 1);
 });
 
 test("a dry run prints card and files, and asks nobody", async () => {
