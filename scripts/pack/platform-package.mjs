@@ -31,11 +31,11 @@ installs it where it runs; there is no need to name it.
 /** Stages the package under `folder`; `root` is the checkout. */
 export async function stagePlatform(platform, folder, root) {
   const { version, binary } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  await bringUpToDate(root);
   const release = join(root, "build", "cmake", "Release");
   const built = (name) => existsSync(join(release, name));
   const missing = platform.files.filter((name) => !built(name));
   if (missing.length > 0) throw new SetupError(`${missing.join(", ")}: not built. Remedy: npm run build.`);
+  await bringUpToDate(root);
   const files = [...platform.files, ...platform.perhaps.filter(built)];
   const name = packageNames.platform(platform.name);
   await rm(folder, { recursive: true, force: true });

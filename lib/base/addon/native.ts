@@ -18,6 +18,9 @@ class NativeError extends SeekError {
   }
 }
 
+// Node prints a class's own name where nobody catches its errors.
+Object.defineProperty(NativeError, "name", { value: SeekError.name });
+
 interface Preload {
   openLibrary(path: string): void;
 }

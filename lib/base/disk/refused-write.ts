@@ -1,5 +1,5 @@
 /** Why the file system takes no file, in words that say what to do: it is full, read-only, or another user's. */
-import { accessSync, constants, statfsSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { SeekError } from "../errors.ts";
@@ -11,7 +11,7 @@ export const binaryBytes = (numBytes: number): string =>
 
 /** The folder itself, or the nearest above it that there is. */
 function nearestFolder(path: string): string {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isFolder = existsSync(path) && statSync(path).isDirectory();
   return isFolder || dirname(path) === path ? path : nearestFolder(dirname(path));
 }
 
