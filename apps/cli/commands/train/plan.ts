@@ -14,7 +14,7 @@ import { resizedTraining } from "../../../../lib/recipes/recipe.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { fetchedFromHub } from "../../fetch/local-paths.ts";
 import { flagName } from "../../flags.ts";
-import { loraOf } from "../../options/lora-options.ts";
+import { loraChoiceOf, loraOf } from "../../options/lora-options.ts";
 import { chooseRecipe } from "../../options/recipe-options.ts";
 import { type Outcome, planLines } from "../../report/plan-report.ts";
 import { checkPlan, type PlanOptions, planOptions } from "./plan-options.ts";
@@ -74,6 +74,12 @@ function workOf(options: PlanOptions): Workload {
   return workloadOf({ ...recipe, training }, { ...texts, searchSeconds: searchMs / 1000 });
 }
 
+/** Of the adapter that the training has: the recipe's own unless another is given, as in `train`. */
+function rankOf({ lora, sft, recipe }: PlanOptions): number {
+  const chosen = lora !== undefined || sft ? loraOf(lora) : chooseRecipe(recipe).training.lora;
+  return chosen === undefined ? 0 : loraChoiceOf(chosen).rank;
+}
+
 function trainingOf(options: PlanOptions, config: DecoderConfig): PlannedTraining {
   const workload = workOf(options);
   const { rows, length } = textSums(workload);
@@ -86,7 +92,7 @@ function trainingOf(options: PlanOptions, config: DecoderConfig): PlannedTrainin
     overlap,
     checkpointEvery,
   } = options;
-  const loraRank = loraOf(options.lora)?.rank ?? 0;
+  const loraRank = rankOf(options);
   if (weights !== undefined && loraRank === 0) {
     throw new UsageError("--weights: expected with --lora, since quantised weights are not trained");
   }
