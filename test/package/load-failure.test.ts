@@ -89,5 +89,8 @@ test("a package whose addon is no library is one error of the first call that ne
     encoding: "utf8",
     env: { ...process.env, SEEKRL_LIBTORCH: builtLibtorch() },
   });
-  assert.match(stdout, /^ERR_STATE the native addon cannot be loaded: .*seekrl_preload\.node: .*Remedy/);
+  assert.match(
+    stdout,
+    /^ERR_FORMAT .*seekrl_preload\.node: expected a library of 64-bit Linux, got something else\. Remedy/,
+  );
 });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../../lib/base/addon/native.ts";
 import { buildCommand } from "../../../lib/base/package-root.ts";
-import { type FoundAddon, findAddon } from "../../../lib/base/packages/find-addon.ts";
+import { type FoundAddon, findAddon, kernelsFile } from "../../../lib/base/packages/find-addon.ts";
 import { checkSums } from "../../../lib/base/packages/stamp.ts";
 import { type FoundHost, findHost } from "./host.ts";
 import {
@@ -81,7 +81,7 @@ async function lookAtLibtorch(addon: FoundAddon | undefined): Promise<Machine["l
 }
 
 async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kernels"]> {
-  const file = addon && join(addon.folder, "libseekrl_cuda.so");
+  const file = addon && join(addon.folder, kernelsFile);
   if (file === undefined || !existsSync(file)) return undefined;
   const { architecturesOf } = await setupScripts.elf();
   const { LEAST_CAPABILITY } = await setupScripts.driver();

@@ -24,6 +24,12 @@ function remedyOf(path: string): string {
     : "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for cards";
 }
 
+/** What brings a whole libtorch in the place of one that is there and damaged. */
+export function wholeRemedy(path: string): string {
+  const remedy = remedyOf(path);
+  return remedy.startsWith("set ") ? remedy : `remove the folder of this libtorch, then ${remedy}`;
+}
+
 /** @throws ERR_STATE unless a file may be read */
 function requireReadable(path: string, folder: string): void {
   try {

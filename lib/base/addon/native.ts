@@ -1,15 +1,18 @@
 /** Loads the native addon when it is first needed: libtorch's libraries by absolute path, then the engine. */
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { explainedWrite } from "../disk/refused-write.ts";
 import { type ErrorCode, SeekError } from "../errors.ts";
-import { addonFiles, findAddon } from "../packages/find-addon.ts";
+import { buildCommand } from "../package-root.ts";
+import { addonFiles, findAddon, kernelsFile } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
 import { loadFailure } from "../packages/load-failure.ts";
 import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
+import { requireWhole } from "../packages/whole-library.ts";
 import type { Addon } from "./addon.ts";
 import { requireExports } from "./exports.ts";
-import { libtorchLibraries } from "./libtorch.ts";
+import { libtorchLibraries, wholeRemedy } from "./libtorch.ts";
 
 /** What native code throws: of a file that cannot be written it knows the system's words alone. */
 class NativeError extends SeekError {
@@ -25,8 +28,19 @@ interface Preload {
   openLibrary(path: string): void;
 }
 
+/** @throws ERR_FORMAT where the loader would die of a file */
+function requireAllWhole(own: readonly string[], libraries: readonly string[]): void {
+  for (const path of own) requireWhole(path, `remove it, then ${buildCommand()}`);
+  for (const path of libraries) requireWhole(path, wholeRemedy(path));
+}
+
 function open(folder: string, libraries: readonly string[]): Addon {
   const require = createRequire(import.meta.url);
+  const own = [...Object.values(addonFiles), kernelsFile].map((name) => join(folder, name));
+  requireAllWhole(
+    own.filter((path) => existsSync(path)),
+    libraries,
+  );
   try {
     const preload = require(join(folder, addonFiles.preload)) as Preload;
     for (const path of libraries) preload.openLibrary(path);

@@ -57,7 +57,7 @@ function meaningOf(path: string, said: string): string | undefined {
   const words = wordsOf(said, folder);
   const other = otherPlace(resolve(path));
   if (kinds.full.test(words))
-    return `no space left on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). Remedy: make room, or ${other}`;
+    return `no space left for it on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). Remedy: make room, or ${other}`;
   if (kinds.readOnly.test(words)) return `${folder} is on a read-only file system. Remedy: ${other}`;
   if (kinds.closed.test(words))
     return `this user may not write to ${folder}. Remedy: have its owner allow it, or ${other}`;

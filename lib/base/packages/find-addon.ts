@@ -20,11 +20,15 @@ export interface FoundAddon {
 /** The addons' files: both are there in a build and in a package. */
 export const addonFiles = { preload: "seekrl_preload.node", engine: "seekrl.node" } as const;
 
+/** The library of kernels for cards, which stands beside them where it was built. */
+export const kernelsFile = "libseekrl_cuda.so";
+
 /** What `npm run build` made, with the libtorch that it found. */
 function findBuild(root: string): FoundAddon | undefined {
   const folder = join(root, "build", "cmake", "Release");
   const libtorch = join(root, "build", "libtorch.json");
-  const missing = [join(folder, addonFiles.engine), libtorch].find((path) => !existsSync(path));
+  const own = Object.values(addonFiles).map((name) => join(folder, name));
+  const missing = [...own, libtorch].find((path) => !existsSync(path));
   if (missing === undefined)
     return {
       folder,

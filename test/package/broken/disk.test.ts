@@ -13,7 +13,7 @@ import { type Disk, disk, type Outcome, scratch, skip } from "./disks.ts";
 const cli = join(projectRoot, "bin", "seekrl.mjs");
 const reasons = {
   full: (folder: string) =>
-    `no space left on the file system of ${folder}\\S* \\(\\S+ [KMG]iB free\\)\\. Remedy: make room, or `,
+    `no space left for it on the file system of ${folder}\\S* \\(\\S+ [KMG]iB free\\)\\. Remedy: make room, or `,
   readOnly: (folder: string) => `${folder}\\S* is on a read-only file system\\. Remedy: `,
 };
 type Kind = keyof typeof reasons;
@@ -103,13 +103,21 @@ test("a model that a read-only cache holds is used as it is", { skip }, async ()
   assert.equal(stdout, "0\n", stderr);
 });
 
-test("a model that does not fit on the disk leaves nothing under its name", { skip }, async () => {
-  const place = await disk("full", 64);
-  const folder = join(place.folder, "model");
-  const code = `const { Model } = await import(${JSON.stringify(join(projectRoot, "dist/lib/model/model.js"))});
-    const shape = { vocabSize: 512, hiddenSize: 64, intermediateSize: 96, numLayers: 2, numHeads: 2, numKvHeads: 1, maxPosition: 64 };
-    const model = await Model.create(shape, { seed: 1, std: 0.1 });
-    await model.save("${folder}").catch(({ code, message }) => console.error(code + ": " + message));
-    process.exitCode = 1;`;
-  refused(await place.run(["--input-type=module", "-e", code]), "full", place, elsewhere);
-});
+const saves = {
+  model: "model.save(folder)",
+  checkpoint: `writeCheckpoint(folder, { step: 1, state: {}, write: (inside) => model.save(inside + "/model") })`,
+};
+
+for (const [name, save] of Object.entries(saves))
+  for (const kind of ["full", "readOnly"] as const)
+    test(`a ${name} on a ${kind} disk leaves nothing under its name`, { skip }, async () => {
+      const place = await disk(kind, 64);
+      const code = `const { Model } = await import("${join(projectRoot, "dist/lib/model/model.js")}");
+        const { writeCheckpoint } = await import("${join(projectRoot, "dist/lib/train/run/checkpoint.js")}");
+        const shape = { vocabSize: 512, hiddenSize: 64, intermediateSize: 96, numLayers: 2, numHeads: 2, numKvHeads: 1, maxPosition: 64 };
+        const model = await Model.create(shape, { seed: 1, std: 0.1 });
+        const folder = "${join(place.folder, "out")}";
+        await ${save}.catch(({ code, message }) => console.error(code + ": " + message));
+        process.exitCode = 1;`;
+      refused(await place.run(["--input-type=module", "-e", code]), kind, place, elsewhere);
+    });

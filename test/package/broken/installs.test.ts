@@ -1,6 +1,7 @@
 /** Installations that are broken, with real files: the first call, the command line and the doctor say one thing, once. */
 import assert from "node:assert/strict";
-import { cp, mkdir, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { cp, mkdir, readFile, rename, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
@@ -48,6 +49,39 @@ test("an addon that was cut short, and a libtorch that is not there", { skip }, 
   await refused(install, "ERR_FORMAT", /seekrl\.node: expected \d+ bytes, got 1000/);
   const whole = await installed();
   await refused(whole, "ERR_STATE", /libtorch \S+ was not found/, { SEEKRL_LIBTORCH: undefined });
+});
+
+/** A folder with the libraries of this checkout's libtorch but for one, which is changed. */
+async function damagedLibtorch(name: string, change: (path: string) => Promise<void>): Promise<string> {
+  const [from, folder] = [builtLibtorch(), join(scratch, `damaged-${name}`)];
+  await mkdir(join(folder, "lib"), { recursive: true });
+  await symlink(join(from, "include"), join(folder, "include"));
+  for (const each of ["libgomp.so.1", "libc10.so", "libtorch_cpu.so", "libtorch.so"])
+    if (each !== name && existsSync(join(from, "lib", each)))
+      await symlink(join(from, "lib", each), join(folder, "lib", each));
+  await cp(join(from, "lib", name), join(folder, "lib", name));
+  await change(join(folder, "lib", name));
+  return folder;
+}
+
+// Of the first the loader dies with SIGBUS.
+test("a libtorch of somebody's own that was cut short, or is for another processor", { skip }, async () => {
+  const install = await installed();
+  const short = await damagedLibtorch("libc10.so", (path) => truncate(path, 20_000));
+  await refused(
+    install,
+    "ERR_FORMAT",
+    /libc10\.so: expected at least \d+ bytes, got 20000: it was cut short/,
+    { SEEKRL_LIBTORCH: short },
+  );
+  const foreign = await damagedLibtorch("libtorch.so", async (path) => {
+    const bytes = await readFile(path);
+    bytes.writeUInt16LE(183, 18);
+    await writeFile(path, bytes);
+  });
+  await refused(install, "ERR_FORMAT", /libtorch\.so: expected a library for x64, got one for arm64/, {
+    SEEKRL_LIBTORCH: foreign,
+  });
 });
 
 test("a package of another version, and a second copy of seekrl in the process", { skip }, async () => {
