@@ -8,7 +8,9 @@ import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import { nearestText, type VectorMetric, vectorText } from "../../lib/stores/passage-table.ts";
 import { importToPg } from "../../lib/stores/pg-import.ts";
 import { openPgSearch } from "../../lib/stores/pg-search.ts";
+import { Postgres } from "../../lib/stores/postgres.ts";
 import { peoplePassages } from "../search/people.ts";
+import { codeBlocks } from "../site/code-blocks.ts";
 import { startPglite } from "./pglite-server.ts";
 
 const passages = peoplePassages(400);
@@ -175,4 +177,20 @@ test("what the server refuses is said once, in its words, without the password",
   await assert.rejects(importToPg(twice, { connection, table: "twice", embedder }), {
     message: /"p0": comes twice/,
   });
+});
+
+test("the table that docs/remote.md shows is one that PostgreSQL makes", async () => {
+  const [block] = codeBlocks().filter(({ language }) => language === "sql");
+  const statements = (block?.text ?? "").replaceAll(/--.*$/gm, "").split(";");
+  const own = new Postgres({ connection: database.url });
+  const texts = ["create schema page", "set search_path to page, public", ...statements];
+  await own.run(texts.filter((text) => text.trim() !== "").map((text) => ({ text })));
+  const columns = "select column_name from information_schema.columns where table_schema = 'page' order by 1";
+  const found = await own.run<{ column_name: string }>([{ text: columns }]);
+  assert.deepEqual(
+    found.map((each) => each.column_name),
+    ["embedding", "id", "text", "title", "words"],
+  );
+  await own.run([{ text: "drop schema page cascade" }, { text: "set search_path to public" }]);
+  await own.close();
 });

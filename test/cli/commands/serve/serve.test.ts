@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
+import { codeBlocks, shellCalls } from "../../../site/code-blocks.ts";
 import { runCli } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
@@ -37,6 +38,25 @@ async function ask<Answer>(url: string, body: object): Promise<Answer> {
   assert.equal(answer.status, 200, await answer.clone().text());
   return (await answer.json()) as Answer;
 }
+
+test("every request to a model server that a page shows is answered as the page says", async (t) => {
+  const url = await served(t, "--model", join(projectRoot, "world", "checkpoint"));
+  const shown = ["README.md", "docs/serving-models.md", "docs/agent-as-a-model.md"];
+  const calls = codeBlocks()
+    .filter(({ file }) => shown.includes(file))
+    .flatMap((block) => shellCalls(block))
+    .filter(({ words }) => words[0] === "curl");
+  assert.ok(calls.length >= 7);
+  for (const { words, line } of calls) {
+    const path = words.find((word) => word.startsWith("localhost:8000"))?.slice("localhost:8000".length);
+    // The agent of a downloaded model is the world's here.
+    const body = (words[words.indexOf("-d") + 1] ?? "").replace("agent/rag-r1", "agent/world");
+    const answer = await fetch(`${url}${path}`, { method: "POST", body });
+    const said = await answer.text();
+    assert.equal(answer.status, 200, `${line}\n${said}`);
+    if (body.includes("agent/world") && body.includes("Nightwinter")) assert.match(said, /Loromos/);
+  }
+});
 
 test("requests draw as the model's folder says, --sampling says over it, and they themselves over both", async (t) => {
   const settings = async (url: string, body: object = {}) => {
