@@ -23,6 +23,7 @@ interface Row {
 
 const ragR1 = { name: "rag-r1", queries: "multi" } as const;
 const grpo = { name: "search-r1", algorithm: "grpo" } as const;
+const llama = "llama-3.1-8b";
 const rows: Readonly<Record<string, readonly Row[]>> = {
   "rag-r1": [
     { words: /^8 A100 .* 8 bits/, gpu: "a100", recipe: ragR1, moments: "8-bit" },
@@ -39,8 +40,9 @@ const rows: Readonly<Record<string, readonly Row[]>> = {
     { words: /^64 H100/, gpus: 64, gpu: "h100", recipe: { name: "research" } },
   ],
   "r1-searcher": [
-    { words: /^stage 1, 23 steps/, gpu: "a100", recipe: { name: "r1-searcher", stage: 1 } },
-    { words: /^stage 2, 125 steps/, gpu: "a100", recipe: { name: "r1-searcher", stage: 2 } },
+    { words: /stage 1, 23 steps/, model: llama, gpu: "a100", recipe: { name: "r1-searcher", stage: 1 } },
+    { words: /stage 2, 125 steps/, model: llama, gpu: "a100", recipe: { name: "r1-searcher", stage: 2 } },
+    { words: /^Qwen2.5-7B.* 127 steps/, gpu: "a100", recipe: { name: "r1-searcher", stage: "zero" } },
   ],
   // An adapter's frozen weights are on every card: nothing is shared out.
   "agentic-rag-r1": [
@@ -84,6 +86,7 @@ for (const [name, expected] of Object.entries(rows)) {
     const [hardware, scores] = ["\nnpx seekrl launch --processes 8 -- train --recipe ", "What "];
     for (const part of ["npx seekrl plan --model", hardware, `\n${scores}`])
       assert.ok(section.includes(part), part);
+    assert.match(page, new RegExp(`\\nnpx seekrl eval --recipe ${name}[ ,]`));
     const shown = [...section.matchAll(/^\| ([^|]+) \| ([\d.]+) \| ([\d.]+) \|$/gm)];
     assert.equal(shown.length, expected.length);
     for (const [place, row] of expected.entries()) {
