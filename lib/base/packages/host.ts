@@ -1,4 +1,5 @@
 /** What this process runs on, as far as it decides which packages fit. */
+import { existsSync, readFileSync } from "node:fs";
 
 /** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
 export const leastGlibc = "2.28";
@@ -20,18 +21,28 @@ interface ReportHeader {
 }
 
 /** What Node's diagnostic report names; looking at networks, which it does otherwise, may take seconds. */
-function glibcVersion(): string | undefined {
+function statedVersion(): string | undefined {
   const { report } = process;
   if (report === undefined) return undefined;
   Object.assign(report, { excludeNetwork: true });
   return (report.getReport() as ReportHeader).header?.glibcVersionRuntime;
 }
 
-/** Whether a version of glibc, as it states it, is one that packages are made for. */
-export function isNewGlibc(version: string): boolean {
+/** Whether glibc is what this process runs on: musl's library has another name. */
+function isOnGlibc(): boolean {
+  const maps = "/proc/self/maps";
+  return existsSync(maps) && /\/libc(\.so\.6|-2\.\d+\.so)$/m.test(readFileSync(maps, "utf8"));
+}
+
+/** Not every program that runs JavaScript reports a version. */
+const glibcVersion = (): string | undefined =>
+  statedVersion() ?? (isOnGlibc() ? "of an unknown version" : undefined);
+
+/** Whether a version of glibc, as it states it, is older than packages are made for; one that is not known is not. */
+export function isOldGlibc(version: string): boolean {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor = 0, leastMinor = 0] = leastGlibc.split(".").map(Number);
-  return major > leastMajor || (major === leastMajor && minor >= leastMinor);
+  return major < leastMajor || (major === leastMajor && minor < leastMinor);
 }
 
 /** The host of this process. */

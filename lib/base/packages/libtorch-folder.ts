@@ -59,7 +59,7 @@ function namedFolder(name: string, addon: FoundPackage): LibtorchFolder {
 
 /** Where the set-up keeps what it fetches (scripts/setup/libtorch.mjs), and which of it `setup cuda` chose. */
 function cacheRoot(env: NodeJS.ProcessEnv): string {
-  return env.SEEKRL_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
+  return env.SEEKRL_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "seekrl");
 }
 
 function parseChosen(file: string, remedy: string): LibtorchFolder {

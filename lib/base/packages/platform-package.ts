@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
-import { type Host, isNewGlibc, leastGlibc } from "./host.ts";
+import { type Host, isOldGlibc, leastGlibc } from "./host.ts";
 import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
 
 /** A package whose stamp was read and whose files have their sizes. */
@@ -62,7 +62,7 @@ const tell = (message: string): SeekError => new SeekError("ERR_STATE", message)
 function requireGlibc(root: string, host: Host): void {
   if (host.platform !== "linux") return;
   const found = host.glibc();
-  if (found !== undefined && isNewGlibc(found)) return;
+  if (found !== undefined && !isOldGlibc(found)) return;
   const { version } = manifestIn(root);
   const has = `seekrl ${version} has no addon for ${platformName(host)} with`;
   const expected = `expected glibc ${leastGlibc} or later. Remedy: use`;

@@ -143,9 +143,14 @@ test("a system with an older glibc than the addon asks for, by its own loader", 
   );
 });
 
-/** Has Node's report say another glibc, or none, as on Alpine. */
-const reporting = (glibc: string | undefined) =>
-  `process.report.getReport = () => ({ header: { glibcVersionRuntime: ${JSON.stringify(glibc)} } });`;
+/** Has Node's report say another glibc, or none, and hides the library that is in the process, as on Alpine. */
+const reporting = (glibc: string | undefined, isHidden = true) => `
+  process.report.getReport = () => ({ header: { glibcVersionRuntime: ${JSON.stringify(glibc)} } });
+  const fs = process.getBuiltinModule("node:fs");
+  const { readFileSync } = fs;
+  if (${isHidden}) fs.readFileSync = (path, ...how) =>
+    path === "/proc/self/maps" ? "/lib/ld-musl-x86_64.so.1" : readFileSync(path, ...how);
+  process.getBuiltinModule("node:module").syncBuiltinESMExports();`;
 
 test("musl and an older glibc are refused before anything is loaded, the package there or not", {
   skip,
@@ -164,6 +169,11 @@ test("musl and an older glibc are refused before anything is loaded, the package
     /linux-x64 with glibc 2\.17: expected glibc 2\.28 or later/,
     {},
     reporting("2.17"),
+  );
+  assert.equal(
+    (await install.run({}, reporting(undefined, false))).called,
+    "runs",
+    "glibc that states no version",
   );
   await rm(install.platform, { recursive: true });
   await refused(install, "ERR_STATE", /with musl/, {}, reporting(undefined));
