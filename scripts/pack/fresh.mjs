@@ -29,7 +29,9 @@ export async function bringUpToDate(root) {
     ? [...targets, "seekrl_cuda"]
     : targets;
   try {
-    await run("cmake", ["--build", folder, "--parallel", jobs, "--target", ...all], { maxBuffer: 1 << 28 });
+    await run("cmake", ["--build", folder, "--config", "Release", "--parallel", jobs, "--target", ...all], {
+      maxBuffer: 1 << 28,
+    });
   } catch (error) {
     const lines = `${error.stdout ?? ""}${error.stderr || error.message}`.trim().split("\n");
     const shown = lines.filter((line) => /error/i.test(line)).slice(0, 5);

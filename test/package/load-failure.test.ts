@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import type { Host } from "../../lib/base/packages/host.ts";
 import { loadFailure } from "../../lib/base/packages/load-failure.ts";
-import { requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
+import { noteAddon, requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
 import { projectRoot } from "../project.ts";
 import { builtLibtorch, ownPackage, plant, version } from "./planted.ts";
 
@@ -63,7 +63,9 @@ test("another libtorch in the process is refused with both paths, the same one i
 
 test("a second copy of seekrl in a process is refused with both folders", () => {
   const known = {};
+  requireOneAddon("/app/node_modules/elsewhere/@seekrl/linux-x64", known);
   requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
+  noteAddon("/app/node_modules/@seekrl/linux-x64", known);
   requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
   assert.throws(() => requireOneAddon("/app/node_modules/other/node_modules/@seekrl/linux-x64", known), {
     code: "ERR_STATE",

@@ -8,7 +8,7 @@ import { buildCommand } from "../package-root.ts";
 import { addonFiles, findAddon, kernelsFile } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
 import { loadFailure } from "../packages/load-failure.ts";
-import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
+import { noteAddon, requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
 import { requireWhole } from "../packages/whole-library.ts";
 import type { Addon } from "./addon.ts";
 import { requireExports } from "./exports.ts";
@@ -55,6 +55,7 @@ function load(): Addon {
   requireOneLibtorch(libtorch.folder);
   requireOneAddon(folder);
   const addon = open(folder, libtorchLibraries(libtorch));
+  noteAddon(folder);
   requireExports(addon, join(folder, addonFiles.engine));
   addon.setErrorClass(NativeError);
   return addon;

@@ -43,11 +43,23 @@ export function requireOneAddon(
   known: { [key]?: string } = globalThis as { [key]?: string },
 ): void {
   const own = realOf(folder);
-  known[key] ??= own;
-  if (known[key] === own) return;
+  if ((known[key] ?? own) === own) return;
   throw new SeekError(
     "ERR_STATE",
     `seekrl's addon is in this process already, from ${known[key]}; this copy of seekrl has ${own}, and one process holds one. ` +
       "Remedy: npm ls seekrl says who brings which; ask for one version.",
   );
+}
+
+/**
+ * Notes the addon that this process holds; one that did not load keeps no other away.
+ *
+ * @param folder - of the addon
+ * @param known - where it is noted
+ */
+export function noteAddon(
+  folder: string,
+  known: { [key]?: string } = globalThis as { [key]?: string },
+): void {
+  known[key] = realOf(folder);
 }
