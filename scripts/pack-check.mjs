@@ -4,7 +4,7 @@
  * [--root FOLDER] [MANAGER ...]`. Managers: npm, pnpm, yarn and bun, all unless named; `--node` are other Nodes than this one for
  * them to run, one after another; `--root` is another Linux, in which all but the registry runs (needs root's rights).
  */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,15 +13,10 @@ import { consume } from "./pack/check/consumer.mjs";
 import { machineIn, thisMachine } from "./pack/check/machine.mjs";
 import { managersIn, npmFolder } from "./pack/check/managers.mjs";
 import { installTools, publish, startRegistry } from "./pack/check/registry.mjs";
-import { bytesText, SetupError, say, step } from "./setup/report.mjs";
+import { tarballsIn } from "./pack/tarball.mjs";
+import { bytesText, runMain, SetupError, say, step } from "./setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
-
-async function tarballsIn(folder) {
-  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".tgz"));
-  if (names.length === 0) throw new SetupError(`${folder}: no tarball. Remedy: npm run pack.`);
-  return names.map((name) => join(folder, name));
-}
 
 function chosen(all, names) {
   const unknown = names.find((name) => !all.includes(name));
@@ -80,9 +75,4 @@ async function main() {
   }
 }
 
-try {
-  await main();
-} catch (error) {
-  say(error instanceof SetupError ? error.message : error.stack);
-  process.exitCode = 1;
-}
+await runMain(main);

@@ -14,7 +14,7 @@ import { stagePlatform } from "./pack/platform-package.mjs";
 import { platformOf } from "./pack/platforms.mjs";
 import { writeSbom } from "./pack/sbom.mjs";
 import { pack, packedManifests } from "./pack/tarball.mjs";
-import { SetupError, say } from "./setup/report.mjs";
+import { runMain, SetupError } from "./setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -42,9 +42,4 @@ async function main() {
   if (wanted.includes("sbom")) await writeSbom(out, root);
 }
 
-try {
-  await main();
-} catch (error) {
-  say(error instanceof SetupError ? error.message : error.stack);
-  process.exitCode = 1;
-}
+await runMain(main);

@@ -17,7 +17,7 @@ async function run(...args) {
   if (status !== 0) throw new ProgramFailed();
 }
 
-async function compile() {
+async function compileAndBuildPage() {
   const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
   if (!existsSync(compiler)) {
     say("TypeScript is not installed. Remedy: npm ci");
@@ -30,7 +30,7 @@ async function compile() {
 }
 
 try {
-  if (!isNpx()) await compile();
+  if (!isNpx()) await compileAndBuildPage();
 } catch (error) {
   if (!(error instanceof ProgramFailed)) throw error;
   process.exitCode = 1;

@@ -18,7 +18,7 @@ function times() {
 }
 
 /** The share of all processors that other programs use, while this one waits. */
-export async function sharesOfOthers(signal) {
+export async function shareOfOthers(signal) {
   const before = times();
   await pause(watchMs, undefined, { signal });
   const after = times();

@@ -88,7 +88,7 @@ function requireSame({ same = [] }, { ours, peer }) {
       );
 }
 
-async function apart(pair, context) {
+async function measureApart(pair, context) {
   const sides = new Sides(pair, context);
   const ours = await sides.ours();
   const { variant, result } = await firstPeer(pair, sides, ours);
@@ -104,7 +104,7 @@ async function apart(pair, context) {
 }
 
 /** The bench takes its turns with the peer itself, and prints a line for each. */
-async function together(pair, { run, root, values, form }) {
+async function measureTogether(pair, { run, root, values, form }) {
   const bench = join("dist", "bench", `${pair.ours.bench}.js`);
   const args = argumentsOf(pair, "ours", form).map((each) => filled(each, values));
   const env = Object.fromEntries(
@@ -134,7 +134,10 @@ async function prepare({ program, args, makes }, { run, root, values }) {
  */
 export async function measure(pair, context) {
   if (pair.prepare !== undefined) await prepare(pair.prepare, context);
-  const { rounds, variant } = await (pair.peer.program === undefined ? together : apart)(pair, context);
+  const { rounds, variant } = await (pair.peer.program === undefined ? measureTogether : measureApart)(
+    pair,
+    context,
+  );
   const ratios = pair.figures.map((figure) => rounds.map((round) => ratioOf(figure, round)));
   return { rounds, variant, ratios };
 }

@@ -4,7 +4,7 @@ const hasCpuBuilds = process.platform !== "darwin";
 const numpy = "numpy==2.4.6";
 
 /** Where PyPI's torch is one for CUDA, the one for the processor alone has an index of its own. */
-export const torchIndex = "https://download.pytorch.org/whl/cpu";
+const torchIndex = "https://download.pytorch.org/whl/cpu";
 
 /** The package with llama.cpp's binaries for this platform; those for cards are not needed. */
 const llamaBinaries = {

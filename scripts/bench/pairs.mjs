@@ -1,7 +1,7 @@
 /**
  * What is compared with what. Each pair has one of our benches and the peer's program, or a bench that asks its peers itself.
  *
- * `{threads}`, `{python}`, `{cache}`, `{scratch}` and names of npm's needs in braces are put into arguments; an argument
+ * `{threads}`, `{rounds}`, `{python}`, `{cache}`, `{scratch}` and names of npm's needs in braces are put into arguments; an argument
  * list under `quick` takes the place of `full` for a first impression, and a pair without one is left out of it. A figure
  * has its place in each side's last line of JSON (or in each round's `contenders`), and says whether more or less is better.
  */

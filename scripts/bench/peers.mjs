@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { cacheRoot } from "../setup/libtorch.mjs";
 import { runChild } from "./children.mjs";
-import { commitOf, hardware, sharesOfOthers, versions } from "./facts.mjs";
+import { commitOf, hardware, shareOfOthers, versions } from "./facts.mjs";
 import { measure } from "./measure.mjs";
 import { pageOf } from "./page.mjs";
 import { byHand, pairs } from "./pairs.mjs";
@@ -62,7 +62,7 @@ const secondsSince = (started) => `${Math.round((performance.now() - started) / 
 async function outcomeOf(pair, context, others) {
   const started = performance.now();
   try {
-    others.push(await sharesOfOthers(context.signal));
+    others.push(await shareOfOthers(context.signal));
     const measured = await measure(pair, context);
     say(
       `${pair.name}: ${measured.ratios.map((list) => list.map((ratio) => ratio.toFixed(2)).join(" ")).join("; ")} (${secondsSince(started)})`,
@@ -107,8 +107,7 @@ async function compare({ chosen, command, rounds, form, out }, { scratch, signal
 }
 
 /** Ends with 0 where all was measured, 1 where something failed, 130 after Ctrl-C. */
-export async function main(args) {
-  const choice = readChoice(args);
+async function main(choice) {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"])
     process.once(name, () => stop.abort(new Error(`ended by ${name}`)));
@@ -130,13 +129,14 @@ export async function main(args) {
   }
 }
 
-/** The door's way in: a mistake of the command line is one sentence and the usage. */
+/** Reads the command line; a mistake there is one sentence and the usage. */
 export async function runFromCommandLine(args) {
+  let choice;
   try {
-    readChoice(args);
+    choice = readChoice(args);
   } catch (error) {
     process.stderr.write(`${error.message}\n\n${usage}`);
     return 2;
   }
-  return main(args);
+  return main(choice);
 }

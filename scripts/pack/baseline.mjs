@@ -55,7 +55,7 @@ export async function requireBaseline(paths, neighbours) {
   const younger = await youngerSymbols(paths, neighbours);
   if (younger.length > 0)
     throw new SetupError(
-      `glibc 2.28 and the libstdc++ of g++ 8 lack what is needed here: ${younger.join(", ")}. ` +
+      `glibc ${newest.GLIBC} and the libstdc++ of g++ 8 lack what is needed here: ${younger.join(", ")}. ` +
         "Remedy: a line in native/baseline for each.",
     );
 }

@@ -8,8 +8,8 @@ import { SetupError } from "../setup/report.mjs";
 
 const run = promisify(execFile);
 
-/** What is packed, by the names of CMake's targets. */
-const targets = ["seekrl", "seekrl_preload"];
+/** CMake's target of a file: `seekrl_cuda` of `libseekrl_cuda.so`. */
+const targetOf = (file) => file.replace(/^lib/, "").replace(/\.\w+$/, "");
 
 /**
  * Builds what has changed since `npm run build`, with the settings of that build; nothing where all is as it was.
@@ -18,18 +18,17 @@ const targets = ["seekrl", "seekrl_preload"];
  * would look for added files.
  *
  * @param root - the checkout
+ * @param files - of the build that are packed
  * @throws where it was never built, or its sources do not compile
  */
-export async function bringUpToDate(root) {
+export async function bringUpToDate(root, files) {
   const folder = join(root, "build", "cmake");
   if (!existsSync(join(folder, "CMakeCache.txt")))
     throw new SetupError(`${folder}: nothing is built there. Remedy: npm run build.`);
   const jobs = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
-  const all = existsSync(join(folder, "Release", "libseekrl_cuda.so"))
-    ? [...targets, "seekrl_cuda"]
-    : targets;
+  const targets = ["--target", ...files.map(targetOf)];
   try {
-    await run("cmake", ["--build", folder, "--config", "Release", "--parallel", jobs, "--target", ...all], {
+    await run("cmake", ["--build", folder, "--config", "Release", "--parallel", jobs, ...targets], {
       maxBuffer: 1 << 28,
     });
   } catch (error) {

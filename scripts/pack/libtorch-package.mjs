@@ -7,9 +7,9 @@ import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
-import { copyStripped } from "./platform-package.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
+import { copyStripped } from "./strip.mjs";
 import { writeManifest } from "./tarball.mjs";
 
 /** Licences that the wheel lacks: of GCC's run-time library beside it, and of oneMKL, which is in it. */
@@ -65,7 +65,7 @@ export async function stageLibtorch(platform, folder, root) {
   await mkdir(join(folder, "lib"), { recursive: true });
   for (const each of names) await copyStripped(join(libtorch, "lib", each), join(folder, "lib", each));
   const files = names.map((each) => `lib/${each}`);
-  if (platform.fields.os[0] === "linux") await requireBaseline(files.map((file) => join(folder, file)));
+  await requireBaseline(files.map((file) => join(folder, file)));
   await copyLicences(libtorch, folder);
   await writeStamp(folder, files, { package: name, version });
   await writeFile(join(folder, "README.md"), readme(name, version, names));

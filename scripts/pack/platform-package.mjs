@@ -1,9 +1,7 @@
 /** Stages the package of a platform: the addons of this build, stripped, with what they were built for. */
-import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { promisify } from "node:util";
+import { join } from "node:path";
 import { findNvcc } from "../setup/cuda/nvcc.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { versionOf } from "../setup/torch-folder.mjs";
@@ -11,16 +9,8 @@ import { requireBaseline } from "./baseline.mjs";
 import { bringUpToDate } from "./fresh.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
+import { copyStripped } from "./strip.mjs";
 import { writeManifest } from "./tarball.mjs";
-
-const run = promisify(execFile);
-
-/** Copies a file without the symbols that only a debugger reads. */
-export async function copyStripped(from, to) {
-  await copyFile(from, to);
-  const flags = process.platform === "darwin" ? ["-x"] : ["--strip-unneeded"];
-  if (process.platform !== "win32") await run("strip", [...flags, to]);
-}
 
 const readme = (name) => `# ${name}
 
@@ -35,19 +25,18 @@ export async function stagePlatform(platform, folder, root) {
   const built = (name) => existsSync(join(release, name));
   const missing = platform.files.filter((name) => !built(name));
   if (missing.length > 0) throw new SetupError(`${missing.join(", ")}: not built. Remedy: npm run build.`);
-  await bringUpToDate(root);
   const files = [...platform.files, ...platform.perhaps.filter(built)];
+  await bringUpToDate(root, files);
   const name = packageNames.platform(platform.name);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   for (const file of files) await copyStripped(join(release, file), join(folder, file));
   const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
   const neighbours = platform.libtorch.map((each) => join(libtorch, "lib", each));
-  if (platform.fields.os[0] === "linux")
-    await requireBaseline(
-      files.map((file) => join(folder, file)),
-      neighbours,
-    );
+  await requireBaseline(
+    files.map((file) => join(folder, file)),
+    neighbours,
+  );
   const builtFor = await versionOf(libtorch);
   await writeStamp(folder, files, {
     package: name,
@@ -56,7 +45,7 @@ export async function stagePlatform(platform, folder, root) {
     libtorch: builtFor,
     kernels: files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined,
   });
-  for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, basename(file)));
+  for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, file));
   await writeFile(join(folder, "README.md"), readme(name));
   await writeManifest(folder, {
     name,

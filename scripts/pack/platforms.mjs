@@ -9,18 +9,6 @@ import { SetupError } from "../setup/report.mjs";
 const table = {
   "linux-x64": linux("x64"),
   "linux-arm64": linux("arm64"),
-  "darwin-arm64": {
-    fields: { os: ["darwin"], cpu: ["arm64"] },
-    files: ["seekrl.node", "seekrl_preload.node"],
-    perhaps: [],
-    libtorch: ["libc10.dylib", "libtorch_cpu.dylib", "libtorch.dylib"],
-  },
-  "win32-x64": {
-    fields: { os: ["win32"], cpu: ["x64"] },
-    files: ["seekrl.node", "seekrl_preload.node"],
-    perhaps: ["seekrl_cuda.dll"],
-    libtorch: ["c10.dll", "torch_cpu.dll", "torch.dll"],
-  },
 };
 
 function linux(cpu) {

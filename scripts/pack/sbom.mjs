@@ -1,23 +1,16 @@
 /** Writes what a release is made of (CycloneDX 1.5): packages as npm lists them, and what is compiled into machine code and page. */
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { sha256Of } from "../setup/digest.mjs";
 import { say } from "../setup/report.mjs";
-import { manifestOf } from "./tarball.mjs";
+import { manifestOf, tarballsIn } from "./tarball.mjs";
 
 const run = promisify(execFile);
 
 /** Packages of npm that a build compiles into what is shipped: into the addons, into the studio's page. */
 const compiledIn = ["node-addon-api", "usearch", "preact", "uplot"];
-
-async function digestOf(path) {
-  const hash = createHash("sha256");
-  for await (const chunk of createReadStream(path)) hash.update(chunk);
-  return [{ alg: "SHA-256", content: hash.digest("hex") }];
-}
 
 /** CycloneDX takes names that SPDX does not know as names. */
 function license(text) {
@@ -60,11 +53,18 @@ async function packageComponent(root, name) {
 }
 
 /** A tarball, with its digest. */
-async function tarballComponent(folder, file) {
-  const { name, version, license: id } = await manifestOf(join(folder, file));
+async function tarballComponent(path) {
+  const { name, version, license: id } = await manifestOf(path);
   const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
-  const what = { "bom-ref": `${file}#${name}`, type: "library", name, version, purl, licenses: license(id) };
-  return { ...what, hashes: await digestOf(join(folder, file)) };
+  const what = {
+    "bom-ref": `${basename(path)}#${name}`,
+    type: "library",
+    name,
+    version,
+    purl,
+    licenses: license(id),
+  };
+  return { ...what, hashes: [{ alg: "SHA-256", content: await sha256Of(path) }] };
 }
 
 /** Writes `sbom.cdx.json` beside the tarballs of `out`, which it names. */
@@ -74,8 +74,7 @@ export async function writeSbom(out, root) {
   sbom.metadata.component.name = "seekrl";
   const known = new Set(sbom.components.map(({ purl }) => purl));
   const own = await Promise.all(compiledIn.map((name) => packageComponent(root, name)));
-  const files = (await readdir(out)).filter((name) => name.endsWith(".tgz")).sort();
-  const packed = await Promise.all(files.map((file) => tarballComponent(out, file)));
+  const packed = await Promise.all((await tarballsIn(out)).map(tarballComponent));
   sbom.components.push(...own.filter(({ purl }) => !known.has(purl)), ...packed);
   await writeFile(join(out, "sbom.cdx.json"), `${JSON.stringify(sbom, null, 2)}\n`);
   say(`sbom.cdx.json: ${sbom.components.length} components`);

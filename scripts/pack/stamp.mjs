@@ -1,16 +1,7 @@
 /** What a package says of its files, so that each is found whole or refused: sizes, checksums, what they were built for. */
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline } from "node:stream/promises";
-
-/** SHA-256 of a file, in hexadecimal. */
-export async function sha256Of(path) {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
-}
+import { sha256Of } from "../setup/digest.mjs";
 
 /** Writes `stamp.json` (lib/base/packages/stamp.ts reads it) over files of a folder. */
 export async function writeStamp(folder, names, about) {

@@ -39,11 +39,18 @@ export async function manifestOf(path) {
   return JSON.parse(stdout);
 }
 
+/** Paths of the tarballs in a folder; one without any is refused. */
+export async function tarballsIn(folder) {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".tgz"));
+  if (names.length === 0) throw new SetupError(`${folder}: no tarball. Remedy: npm run pack.`);
+  return names.sort().map((name) => join(folder, name));
+}
+
 /** Manifests by name of the packages whose tarballs lie in a folder. */
 export async function packedManifests(folder) {
   const manifests = {};
-  for (const file of (await readdir(folder)).filter((name) => name.endsWith(".tgz")).sort()) {
-    const manifest = await manifestOf(join(folder, file));
+  for (const path of await tarballsIn(folder)) {
+    const manifest = await manifestOf(path);
     const { name, version } = manifest;
     if (manifests[name] !== undefined)
       throw new SetupError(

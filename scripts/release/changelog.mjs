@@ -5,7 +5,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { SetupError, say } from "../setup/report.mjs";
+import { runMain, SetupError } from "../setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
@@ -45,8 +45,4 @@ async function main() {
   else await writeFile(path, dated(text, version, new Date().toISOString().slice(0, 10)));
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  await main().catch((error) => {
-    say(error instanceof SetupError ? error.message : error.stack);
-    process.exitCode = 1;
-  });
+if (process.argv[1] === fileURLToPath(import.meta.url)) await runMain(main);

@@ -1,5 +1,5 @@
 /** Shows how far a native build is, read from what ninja or make prints: nothing when nothing is compiled. */
-import { silenceMs } from "./report.mjs";
+import { durationText, silenceMs } from "./report.mjs";
 
 /** Before that much is done, what is left is anybody's guess: the first files come with all that is read once. */
 const guessFrom = 0.1;
@@ -7,12 +7,7 @@ const guessFrom = 0.1;
 /** What the last minute's steps took counts too: files of a kind stand together. */
 const recentMs = 60_000;
 
-function duration(ms) {
-  const seconds = Math.ceil(ms / 1000);
-  return seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
-}
-
-/** Of what has passed no minute counts before it is over. */
+/** Rounded down. */
 function passedText(ms) {
   const seconds = Math.floor(ms / 1000);
   return seconds < 120 ? `${seconds} s` : `${Math.floor(seconds / 60)} min`;
@@ -28,7 +23,7 @@ export class BuildProgress {
   #isTerminal;
   #total = 100;
   #isCounted = false;
-  /** When which number of steps was done; of the last minute, and the last one before it. */
+  /** Times and counts of the steps of the last minute, and of the last step before it. */
   #passed;
 
   /** `now` is a clock in milliseconds. */
@@ -93,7 +88,7 @@ export class BuildProgress {
     if (done === 0) return `looking at what there is, ${passed} so far`;
     const count = this.#isCounted ? `${done} of ${this.#total} steps` : `${done} %`;
     const left = this.#left(done);
-    return `${count}, ${passed} so far${left === undefined ? "" : `, about ${duration(left)} left`}`;
+    return `${count}, ${passed} so far${left === undefined ? "" : `, about ${durationText(left)} left`}`;
   }
 
   /** The slower of all steps so far and those of the last minute, for each that is left. */

@@ -18,7 +18,7 @@ import { librariesOf } from "./cuda/libraries.mjs";
 import { findNvcc } from "./cuda/nvcc.mjs";
 import { findLibtorch } from "./libtorch.mjs";
 import { isNpx } from "./npx.mjs";
-import { SetupError, say, step } from "./report.mjs";
+import { runMain, SetupError, say, step } from "./report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const require = createRequire(import.meta.url);
@@ -121,9 +121,4 @@ async function main() {
   if ((await readFile(where, "utf8").catch(() => "")) !== text) await writeFile(where, text);
 }
 
-try {
-  if (!isNpx()) await step("set-up finished", main);
-} catch (error) {
-  say(error instanceof SetupError ? error.message : error.stack);
-  process.exitCode = 1;
-}
+if (!isNpx()) await runMain(() => step("set-up finished", main));

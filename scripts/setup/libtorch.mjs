@@ -24,7 +24,7 @@ const PINNED_VERSION = "2.13.0";
 
 /** The folder of everything that the set-up fetches; shared by all checkouts of one user. */
 export function cacheRoot(env = process.env) {
-  return env.SEEKRL_CACHE ?? join(env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "seekrl");
+  return env.SEEKRL_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "seekrl");
 }
 
 /** The CUDA builds in the cache, the newest first: `libtorch-2.13.0-cu130/torch`, the nvidia libraries beside it. */

@@ -38,3 +38,19 @@ export async function step(name, run, { doing, everyMs = silenceMs } = {}) {
 export function bytesText(bytes) {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
+
+/** How long something still takes: `75 s`, `12 min`. */
+export function durationText(ms) {
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 90 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`;
+}
+
+/** Runs a script's work; a failure ends it with exit code 1, an expected one without a stack. */
+export async function runMain(work) {
+  try {
+    await work();
+  } catch (error) {
+    say(error instanceof SetupError ? error.message : error.stack);
+    process.exitCode = 1;
+  }
+}

@@ -44,7 +44,7 @@ async function makeProject(folder) {
 export async function consume(name, { machine, tools, folder, url, node }) {
   const { home, project } = await makeProject(folder);
   const bin = join(folder, "bin");
-  const path = await machine.path(bin, node);
+  const path = await machine.makePath(bin, node);
   const own = join(bin, "node");
   const manager = managersIn(tools, own)[name];
   const env = { PATH: path, HOME: home, SEEKRL_CACHE: join(home, "seekrl"), ...manager.variables(url, home) };

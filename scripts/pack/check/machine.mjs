@@ -19,7 +19,7 @@ const folders = ["usr/local/bin", "usr/bin", "bin"];
 
 /** The system that runs this: a folder with Node and a shell is the only one in its path. */
 export const thisMachine = {
-  async path(folder, node) {
+  async makePath(folder, node) {
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
     await symlink(node, join(folder, "node"));
@@ -51,8 +51,8 @@ exec chroot "$root" sh -c 'cd "$0" && exec "$@"' "$folder" "$@"
  * Another Linux, unpacked into a folder (of an image, or by debootstrap). It keeps empty folders, where `shared` were mounted.
  *
  * @param root - the folder; it may have nothing that compiles
- * @param shared - folders of this system which it sees at their paths: the project, Node and package managers
- * @throws `ERR_STATE` without the rights for it, or where a compiler is
+ * @param shared - folders of this system which it sees at their paths: the project and package managers
+ * @throws `ERR_STATE` without a shell, with a compiler, or without the rights to mount
  */
 export function machineIn(root, shared) {
   if (!folders.some((folder) => existsSync(join(root, folder, "sh"))))
@@ -63,7 +63,7 @@ export function machineIn(root, shared) {
   if (process.getuid?.() !== 0)
     throw new SetupError("--root: expected root's rights, to mount. Remedy: sudo.");
   return {
-    async path(folder, node) {
+    async makePath(folder, node) {
       await mkdir(folder, { recursive: true });
       await copyFile(node, join(folder, "node"));
       return [folder, ...folders.map((each) => `/${each}`)].join(":");

@@ -1,19 +1,16 @@
 /** Downloads files that may be large: goes on where it was interrupted, says how far it is, believes only a checksum. */
-import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { open, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { bytesText, SetupError, say } from "../report.mjs";
+import { sha256Of } from "../digest.mjs";
+import { bytesText, durationText, SetupError, say, silenceMs } from "../report.mjs";
 
-const ATTEMPTS = 4;
-const PAUSE_MS = 1000;
+const maxAttempts = 4;
+const firstPauseMs = 1000;
 
-/** Between two lines of a log that is no terminal. */
-const LOG_EVERY_MS = 15_000;
-const TERMINAL_EVERY_MS = 200;
+/** Between two changes of the line on a terminal. */
+const terminalEveryMs = 200;
 
-/** Of a disk another attempt gets the same. */
+/** Another attempt meets the same disk. */
 const isOfDisk = ({ code }) => ["ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM"].includes(code);
 
 const sizeOf = async (path) => (await stat(path).catch(() => undefined))?.size ?? 0;
@@ -36,7 +33,7 @@ export class DownloadProgress {
     this.#total = total;
     this.#isTerminal = isTerminal;
     this.#write = write;
-    this.#next = this.#start + (isTerminal ? 0 : LOG_EVERY_MS);
+    this.#next = this.#start + (isTerminal ? 0 : silenceMs);
   }
 
   /** Bytes that an earlier set-up left. */
@@ -49,10 +46,9 @@ export class DownloadProgress {
     this.#fresh += bytes;
     const now = performance.now();
     if (now < this.#next) return;
-    this.#next = now + (this.#isTerminal ? TERMINAL_EVERY_MS : LOG_EVERY_MS);
+    this.#next = now + (this.#isTerminal ? terminalEveryMs : silenceMs);
     const perSecond = (this.#fresh / (now - this.#start)) * 1000;
-    const left = Math.ceil(Math.max(0, this.#total - this.#done) / perSecond);
-    const time = left < 90 ? `${left} s` : `${Math.ceil(left / 60)} min`;
+    const time = durationText((1000 * Math.max(0, this.#total - this.#done)) / perSecond);
     const rate = `${bytesText(perSecond)}/s`;
     const line = `seekrl: downloaded ${bytesText(this.#done)} of ${bytesText(this.#total)}, ${rate}, about ${time} left`;
     this.#write(this.#isTerminal ? `\r${line.padEnd(this.#shown.length)}` : `${line}\n`);
@@ -81,7 +77,7 @@ async function attempt(index, { url }, part, progress) {
     const expected = Number(response.headers.get("content-length"));
     let count = 0;
     for await (const chunk of response.body) {
-      // Of a disk that is nearly full `write` would take a part in silence.
+      // `write` may write a part and report no error when the disk is nearly full.
       await file.writeFile(chunk);
       progress.received(chunk.length);
       count += chunk.length;
@@ -92,12 +88,6 @@ async function attempt(index, { url }, part, progress) {
   }
 }
 
-async function digestOf(path) {
-  const hash = createHash("sha256");
-  await pipeline(createReadStream(path), hash);
-  return hash.digest("hex");
-}
-
 /**
  * Downloads a wheel into a folder; one that is there is not fetched again.
  *
@@ -105,7 +95,7 @@ async function digestOf(path) {
  * @param wheel - `file`, `url`, and `sha256` where the index states one
  * @returns its path
  */
-export async function download(index, wheel, folder, { progress, signal, pauseMs = PAUSE_MS }) {
+export async function download(index, wheel, folder, { progress, signal, pauseMs = firstPauseMs }) {
   const path = join(folder, wheel.file);
   const part = `${path}.part`;
   if ((await sizeOf(path)) > 0) {
@@ -122,7 +112,7 @@ export async function download(index, wheel, folder, { progress, signal, pauseMs
         throw new SetupError("setup: aborted; the same command goes on where it was", "ERR_ABORTED");
       if (isOfDisk(error)) throw error;
       const why = `${wheel.file}: ${error.cause?.message ?? error.message}`;
-      if (tried === ATTEMPTS || error.isFinal)
+      if (tried === maxAttempts || error.isFinal)
         throw new SetupError(
           `${why}. Remedy: run the same command again; it goes on where it was.`,
           "ERR_REMOTE",
@@ -139,7 +129,7 @@ export async function download(index, wheel, folder, { progress, signal, pauseMs
 /** Throws away a file that is another than the index says. */
 async function verify(part, { sha256, file }) {
   if (sha256 === undefined) return;
-  const actual = await digestOf(part);
+  const actual = await sha256Of(part);
   if (actual === sha256) return;
   await rm(part);
   throw new SetupError(

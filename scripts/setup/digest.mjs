@@ -1,0 +1,11 @@
+/** Checksums of files of any size. */
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+
+/** SHA-256 of a file, in hexadecimal. */
+export async function sha256Of(path) {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
+}
