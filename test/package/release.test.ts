@@ -1,6 +1,6 @@
 /** How a release is made: its changelog, the order in which packages are published, what it is made of, the workflows. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -117,3 +117,23 @@ for (const name of ["check.yml", "release.yml"]) {
     assert.ok(files.length > 0);
   });
 }
+
+test("publishing outside of the release workflow is refused before npm is called", async () => {
+  const packed = await mkdtemp(join(tmpdir(), "seekrl-publish-"));
+  try {
+    await writeFile(join(packed, "seekrl-0.1.0.tgz"), "");
+    const npm = join(packed, "npm");
+    await writeFile(npm, `#!/bin/sh\necho called >> ${join(packed, "calls")}\n`, { mode: 0o755 });
+    const { ACTIONS_ID_TOKEN_REQUEST_URL: _, ...env } = process.env;
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [join(projectRoot, "scripts", "release", "publish.mjs"), packed],
+      { encoding: "utf8", env: { ...env, PATH: packed } },
+    );
+    assert.equal(status, 1);
+    assert.match(stderr, /expected the release workflow and its token\. Remedy: push a tag/);
+    assert.equal(existsSync(join(packed, "calls")), false);
+  } finally {
+    await rm(packed, { recursive: true });
+  }
+});
