@@ -58,19 +58,27 @@ export const doctorCommand = command({
   name: "doctor",
   summary: "says what this machine can run models on",
   options: z.strictObject({
-    device: deviceName.optional().describe("generates and scores on it with a tiny model: cpu or cuda"),
+    device: deviceName
+      .optional()
+      .describe("a tiny model generates, scores and trains on it: cpu or cuda (default: cpu, where it runs)"),
   }),
   run: async ({ device }, io) => {
     const machine = await findMachine();
     io.write(describe(machine));
-    const runs = { cpu: processorProblem(machine) ?? true, cuda: cardProblem(machine) ?? true };
-    if (device === undefined) return io.result({ ...machine, runs });
-    const problem = device === "cpu" ? processorProblem(machine) : cardProblem(machine);
-    if (problem !== undefined && device !== "emulated")
-      throw new SeekError("ERR_DEVICE", `${device}: ${problem}`);
+    const problems: Record<string, string | undefined> = {
+      cpu: processorProblem(machine),
+      cuda: cardProblem(machine),
+    };
+    const runs = { cpu: problems["cpu"] ?? true, cuda: problems["cuda"] ?? true };
+    // What the line above says of the processor is no error before somebody asks for it.
+    if (device === undefined && problems["cpu"] !== undefined) return io.result({ ...machine, runs });
+    const problem = problems[device ?? "cpu"];
+    if (problem !== undefined) throw new SeekError("ERR_DEVICE", `${device}: ${problem}`);
     const { checkDevice } = await import("../../machine/check-device.ts");
-    const checked = await checkDevice(device);
-    io.write(`${device}: ${checked.tokens} tokens generated, and scored with the same bits\n`);
+    const checked = await checkDevice(device ?? "cpu");
+    io.write(
+      `${checked.device}: ${checked.tokens} tokens generated, scored with the same bits, and trained on\n`,
+    );
     io.result({ ...machine, runs, checked });
   },
 });

@@ -36,12 +36,16 @@ test("the doctor says which cards, driver, libtorch and kernels there are, and w
   assert.equal(runs.cpu, true);
 });
 
-test("the doctor tries a device: what is generated there is scored with the same bits", async () => {
+test("the doctor tries a device: what is generated there is scored with the same bits, and a step trains", async () => {
   for (const device of ["cpu", "emulated"]) {
     const { code, stdout, stderr } = await runCli("doctor", "--device", device, "--json");
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).checked.tokens, 12);
   }
+  assert.match(
+    (await runCli("doctor")).stdout,
+    /^cpu: 12 tokens generated, scored with the same bits, and trained on$/m,
+  );
   const { code, stderr } = await runCli("doctor", "--device", "gpu");
   assert.equal(code, 2);
   assert.match(stderr, /^error: --device: expected cpu or cuda, got "gpu"$/m);
