@@ -30,7 +30,9 @@ export async function publishAll(paths, { registry = [], publish = [] }) {
   for (const { path, name, version } of found.sort((a, b) => rank(a) - rank(b))) {
     if (await isPublished({ name, version }, registry)) say(`${name}@${version} is published already`);
     else {
-      await run("npm", ["publish", path, "--ignore-scripts", ...registry, ...publish], {
+      // What is not finished is not what `npm install` brings.
+      const tag = version.includes("-") ? ["--tag", "next"] : [];
+      await run("npm", ["publish", path, "--ignore-scripts", ...tag, ...registry, ...publish], {
         maxBuffer: 1 << 26,
       });
       say(`${name}@${version} published`);

@@ -2,6 +2,7 @@
 import { execFile } from "node:child_process";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import process from "node:process";
 import { promisify } from "node:util";
 import { bytesText, SetupError, say } from "../setup/report.mjs";
 
@@ -15,10 +16,24 @@ const common = {
   preferUnplugged: true,
 };
 
+/** Where a package comes from, in the workflow that publishes it: npm refuses provenance without. */
+export function origin({ GITHUB_REPOSITORY: name } = process.env) {
+  if (name === undefined) return {};
+  const page = `https://github.com/${name}`;
+  return {
+    repository: { type: "git", url: `git+${page}.git` },
+    homepage: `${page}#readme`,
+    bugs: { url: `${page}/issues` },
+  };
+}
+
 /** Writes package.json, whose `files` are all that was staged. */
 export async function writeManifest(folder, manifest) {
   await mkdir(folder, { recursive: true });
-  await writeFile(join(folder, "package.json"), `${JSON.stringify({ ...common, ...manifest }, null, 2)}\n`);
+  await writeFile(
+    join(folder, "package.json"),
+    `${JSON.stringify({ ...common, ...origin(), ...manifest }, null, 2)}\n`,
+  );
 }
 
 /** Packs a staged folder into `out`; `bytes` are the tarball's. */

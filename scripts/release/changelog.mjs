@@ -1,6 +1,7 @@
 /**
  * What CHANGELOG.md says of a version. `node scripts/release/changelog.mjs` dates what is unreleased, as `npm version` asks it to
- * before it commits; with `--notes` it prints the text of package.json's version.
+ * before it commits; with `--check` it only refuses what it would not date, before `npm version` has changed a file; with
+ * `--notes` it prints the text of package.json's version.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -41,8 +42,11 @@ async function main() {
   const path = join(root, "CHANGELOG.md");
   const text = await readFile(path, "utf8");
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  if (process.argv.includes("--notes")) process.stdout.write(`${notesOf(text, version)}\n`);
-  else await writeFile(path, dated(text, version, new Date().toISOString().slice(0, 10)));
+  const day = new Date().toISOString().slice(0, 10);
+  // npm says to which version it goes.
+  if (process.argv.includes("--check")) dated(text, process.env.npm_new_version ?? version, day);
+  else if (process.argv.includes("--notes")) process.stdout.write(`${notesOf(text, version)}\n`);
+  else await writeFile(path, dated(text, version, day));
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await runMain(main);

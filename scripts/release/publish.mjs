@@ -2,6 +2,7 @@
 import { publishAll } from "../pack/publish.mjs";
 import { tarballsIn } from "../pack/tarball.mjs";
 import { runMain, SetupError } from "../setup/report.mjs";
+import { requirePublishable } from "./publishable.mjs";
 
 await runMain(async () => {
   // What is published cannot be taken back, and provenance is signed with the workflow's token: nothing else may publish.
@@ -12,5 +13,6 @@ await runMain(async () => {
     );
   const [folder] = process.argv.slice(2);
   if (folder === undefined) throw new SetupError("expected the folder of the tarballs, got nothing.");
+  await requirePublishable(folder);
   await publishAll(await tarballsIn(folder), { publish: ["--provenance", "--access", "public"] });
 });

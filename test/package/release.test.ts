@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { projectRoot } from "../project.ts";
+import { skipUnless } from "./broken/skip-unless.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-release-"));
 after(() => rm(folder, { recursive: true }));
@@ -69,6 +70,10 @@ test("packages for platforms are published before seekrl, and what is there is l
         .filter((call) => call.startsWith("publish"));
     const call = (file: string) => `publish ${file} --ignore-scripts --provenance`;
     assert.deepEqual(await published(), [call(platform), call(main)]);
+    await rm(join(folder, "calls"));
+    const next = await tarball("seekrl", "0.3.0-rc.1");
+    await publishAll([next], {});
+    assert.deepEqual(await published(), [`publish ${next} --ignore-scripts --tag next`]);
     const broken = await tarball("@seekrl/broken", "1.0.0");
     await rm(join(folder, "calls"));
     await assert.rejects(publishAll([main, broken], {}), /E403/);
@@ -103,11 +108,34 @@ test("the list of parts names packages, what is compiled in, and each tarball wi
   ]);
 });
 
+interface Step {
+  readonly if?: string;
+  readonly run?: string;
+  readonly uses?: string;
+  readonly with?: { readonly name?: string; readonly pattern?: string };
+  readonly env?: object;
+}
+
+interface Job {
+  readonly needs?: string;
+  readonly if?: string;
+  readonly container?: { readonly image: string; readonly options: string };
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly "continue-on-error"?: string;
+  readonly steps: readonly Step[];
+}
+
+async function jobsOf(name: string): Promise<Record<string, Job>> {
+  const text = await readFile(join(projectRoot, ".github", "workflows", name), "utf8");
+  return (parse(text) as { jobs: Record<string, Job> }).jobs;
+}
+
 for (const name of ["check.yml", "release.yml"]) {
   test(`every command of ${name} is one that the project has`, async () => {
     const { scripts } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
-    const text = await readFile(join(projectRoot, ".github", "workflows", name), "utf8");
-    const { jobs } = parse(text) as { jobs: Record<string, { needs?: string; steps: { run?: string }[] }> };
+    const jobs = await jobsOf(name);
     for (const { needs } of Object.values(jobs)) assert.ok(needs === undefined || needs in jobs, needs);
     const lines = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
     const all = lines.join("\n");
@@ -117,6 +145,141 @@ for (const name of ["check.yml", "release.yml"]) {
     assert.ok(files.length > 0);
   });
 }
+
+test("every build of a release has the kernels of every card, and none without them is packed", async () => {
+  const { platform } = await jobsOf("release.yml");
+  assert.equal(platform?.env?.SEEKRL_CUDA_ARCHITECTURES, "all");
+  assert.equal(platform?.env?.SEEKRL_WERROR, "ON");
+  const commands = platform?.steps.map(({ run = "" }) => run) ?? [];
+  const packing = commands.findIndex((run) => run.startsWith("npm run pack"));
+  const looking = commands.findIndex((run) => run.includes("grep -x package/libseekrl_cuda.so"));
+  assert.ok(packing !== -1 && packing < looking, `${commands}`);
+  for (const step of platform?.steps ?? [])
+    assert.equal(step.env, undefined, "a step builds as the others do");
+});
+
+test("both workflows try disks and old processors, or fail", async () => {
+  const { platform } = await jobsOf("release.yml");
+  const { check } = await jobsOf("check.yml");
+  const own = check?.steps.find(({ run }) => run === ".ci/run");
+  assert.equal(platform?.env?.SEEKRL_TEST_ALL, "1");
+  assert.deepEqual(Object.entries(own?.env ?? {}).at(-1), ["SEEKRL_TEST_ALL", "1"]);
+  for (const job of [platform, check]) {
+    assert.equal(job?.container?.options, "--privileged");
+    assert.match(job?.steps[0]?.run ?? "", / chromium .* qemu-user$/m);
+  }
+});
+
+test("only a pushed tag of the version is published, with the token that signs where packages come from", async () => {
+  const { platform, publish, whole, consumer } = await jobsOf("release.yml");
+  assert.equal(publish?.if, "github.event_name == 'push'");
+  assert.deepEqual(publish?.permissions, { contents: "write", "id-token": "write" });
+  assert.equal(publish?.environment, "npm");
+  assert.deepEqual([whole?.needs, consumer?.needs, publish?.needs], ["platform", "whole", "consumer"]);
+  const compared = platform?.steps.find(({ run }) => run?.includes("GITHUB_REF_NAME"));
+  const { version } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+  const says = (tag: string): number | null =>
+    spawnSync("sh", ["-ec", compared?.run ?? ""], {
+      cwd: projectRoot,
+      env: { PATH: process.env.PATH, GITHUB_REF_NAME: tag },
+    }).status;
+  assert.deepEqual([says(`v${version}`), says("v9.9.9"), says("main")], [0, 1, 1]);
+});
+
+test("every artifact that a job fetches is one that a job before it has made", async () => {
+  const jobs = await jobsOf("release.yml");
+  const named = (job: Job, action: string): Step[] =>
+    job.steps.filter(({ uses }) => uses?.startsWith(`actions/${action}-artifact@`));
+  const made = (name?: string): string[] => {
+    const job = jobs[name ?? ""];
+    if (job === undefined) return [];
+    return [...made(job.needs), ...named(job, "upload").map((step) => step.with?.name ?? "")];
+  };
+  const fetched = Object.values(jobs).flatMap((job) =>
+    named(job, "download").map((step) => ({ job, name: step.with?.name ?? step.with?.pattern ?? "" })),
+  );
+  assert.equal(fetched.length, 3);
+  for (const { job, name } of fetched) {
+    const there = made(job.needs).map((each) => each.replace(/\$\{\{.*\}\}/, "*"));
+    assert.ok(there.includes(name), `${name} of ${there}`);
+  }
+});
+
+test("a release without arm64 is a release", async () => {
+  const { platform, consumer } = await jobsOf("release.yml");
+  assert.match(platform?.["continue-on-error"] ?? "", /matrix\.platform == 'linux-arm64'/);
+  const conditions = consumer?.steps.flatMap((step) => step.if ?? []) ?? [];
+  assert.equal(conditions.length, 2, "one says that there is none, one installs");
+  for (const condition of conditions) assert.match(condition, /hashFiles\('build\/pack\/seekrl-linux-arm64-/);
+});
+
+test("a manifest names the repository that the workflow runs in, and without one nothing is published", async () => {
+  const { writeManifest } = await load("pack/tarball.mjs");
+  const { requirePublishable } = await load("release/publishable.mjs");
+  const before = process.env.GITHUB_REPOSITORY;
+  const staged = async (name?: string) => {
+    if (name === undefined) delete process.env.GITHUB_REPOSITORY;
+    else process.env.GITHUB_REPOSITORY = name;
+    const out = await mkdtemp(join(folder, "manifest-"));
+    await writeManifest(join(out, "package"), { name: "@seekrl/linux-x64", version: "0.2.0" });
+    execFileSync("tar", ["-czf", join(out, "it.tgz"), "-C", out, "package"]);
+    return { out, manifest: JSON.parse(await readFile(join(out, "package", "package.json"), "utf8")) };
+  };
+  try {
+    const named = await staged("acme/seekrl");
+    assert.deepEqual(named.manifest.repository, {
+      type: "git",
+      url: "git+https://github.com/acme/seekrl.git",
+    });
+    assert.equal(named.manifest.bugs.url, "https://github.com/acme/seekrl/issues");
+    assert.equal(named.manifest.homepage, "https://github.com/acme/seekrl#readme");
+    await requirePublishable(named.out);
+    const unnamed = await staged();
+    for (const key of ["repository", "bugs", "homepage"]) assert.ok(!(key in unnamed.manifest), key);
+    await assert.rejects(
+      requirePublishable(unnamed.out),
+      /it\.tgz: expected a repository .*, got none\. Remedy/,
+    );
+  } finally {
+    if (before === undefined) delete process.env.GITHUB_REPOSITORY;
+    else process.env.GITHUB_REPOSITORY = before;
+  }
+});
+
+test("a version that the changelog refuses is refused before npm changes a file", async () => {
+  const clone = join(folder, "clone");
+  const { scripts } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+  const { preversion, version } = scripts;
+  const manifest = { name: "seekrl", version: "0.1.0", private: true, scripts: { preversion, version } };
+  for (const part of ["scripts/release/changelog.mjs", "scripts/setup/report.mjs"])
+    await cp(join(projectRoot, part), join(clone, part));
+  await writeFile(join(clone, "package.json"), JSON.stringify(manifest));
+  await writeFile(
+    join(clone, "CHANGELOG.md"),
+    "# Changelog\n\n## Unreleased\n\n## 0.1.0 (2026-01-02)\n\n- New.\n",
+  );
+  const git = (...args: string[]): string =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@b.c", ...args], {
+      cwd: clone,
+      encoding: "utf8",
+    });
+  git("init", "-q");
+  git("add", ".");
+  git("commit", "-qm", "all");
+  const { status, stderr } = spawnSync("npm", ["version", "0.2.0"], { cwd: clone, encoding: "utf8" });
+  assert.equal(status, 1);
+  assert.match(stderr, /CHANGELOG\.md: expected lines under ## Unreleased, got none/);
+  assert.equal(git("status", "--porcelain"), "");
+});
+
+test("a test that a machine cannot run is skipped with the reason, and fails where all are to run", () => {
+  assert.equal(skipUnless(true, "no disks", { SEEKRL_TEST_ALL: "1" }), false);
+  assert.equal(skipUnless(false, "no disks", {}), "no disks");
+  assert.throws(
+    () => skipUnless(false, "no disks", { SEEKRL_TEST_ALL: "1" }),
+    /expected every test to run: no disks/,
+  );
+});
 
 test("publishing outside of the release workflow is refused before npm is called", async () => {
   const packed = await mkdtemp(join(tmpdir(), "seekrl-publish-"));

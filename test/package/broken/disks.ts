@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
+import { skipUnless } from "./skip-unless.ts";
 
 /** Removed when the file's tests are over. */
 export const scratch = await mkdtemp(join(tmpdir(), "disks-"));
@@ -14,7 +15,10 @@ const mounts = (): boolean =>
   spawnSync("unshare", [...own, "mount", "-t", "tmpfs", "tmpfs", scratch]).status === 0;
 
 /** Why these tests do not run here. */
-export const skip = mounts() ? false : "unshare, which mounts disks for one program, may not be called here";
+export const skip = skipUnless(
+  mounts(),
+  "unshare, which mounts disks for one program, may not be called here",
+);
 
 const shells = {
   /** `KIB` of it are free. */

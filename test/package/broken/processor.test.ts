@@ -7,13 +7,17 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { projectRoot } from "../../project.ts";
+import { skipUnless } from "./skip-unless.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-processor-"));
 after(() => rm(scratch, { recursive: true }));
 
 const emulator = "qemu-x86_64";
-const isThere = process.arch === "x64" && spawnSync(emulator, ["--version"]).status === 0;
-const skip = isThere ? false : `${emulator} (Debian: qemu-user) is not installed`;
+const isThere = (): boolean => spawnSync(emulator, ["--version"]).status === 0;
+const skip =
+  process.arch !== "x64"
+    ? "the processors that are emulated are x86's"
+    : skipUnless(isThere(), `${emulator} (Debian: qemu-user) is not installed`);
 
 /** Generates, scores with the same bits, trains a step, builds and searches an index of words and vectors. */
 const program = `
