@@ -44,6 +44,13 @@ const backoff = onFirstUse(
   () => new (cockatiel().ExponentialBackoff)({ initialDelay: 100, maxDelay: 5_000 }),
 );
 
+interface AttemptsOptions {
+  readonly signal: AbortSignal;
+  /** On the clock of `performance.now()`, milliseconds. */
+  readonly deadline: number;
+  readonly numBytesThere: () => number;
+}
+
 /** The calls to one server share its slots and its breaker. */
 export class Guard {
   readonly name: string;
@@ -74,10 +81,15 @@ export class Guard {
    *
    * @param once - one attempt, which ends early when its signal fires
    * @param signal - the caller's
+   * @param numBytesThere - grows as an answer comes that the next attempt goes on with: retries are then counted anew
    * @returns what the attempt returned
    * @throws ERR_REMOTE what the last attempt said, or that the deadline has passed; ERR_ABORTED when the signal fires
    */
-  async run<Result>(once: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal): Promise<Result> {
+  async run<Result>(
+    once: (signal: AbortSignal) => Promise<Result>,
+    signal?: AbortSignal,
+    numBytesThere: () => number = () => 0,
+  ): Promise<Result> {
     throwIfAborted(signal, this.name);
     const { deadlineMs } = this.options;
     const stop = new AbortController();
@@ -85,8 +97,8 @@ export class Guard {
     const timer = setTimeout(giveUp, deadlineMs);
     signal?.addEventListener("abort", giveUp, { once: true });
     try {
-      const deadline = performance.now() + deadlineMs;
-      return await Promise.race([this.#attempts(once, stop.signal, deadline), rejection(stop.signal)]);
+      const how = { signal: stop.signal, deadline: performance.now() + deadlineMs, numBytesThere };
+      return await Promise.race([this.#attempts(once, how), rejection(stop.signal)]);
     } catch (error) {
       throwIfAborted(signal, this.name);
       if (!stop.signal.aborted) throw error;
@@ -99,14 +111,15 @@ export class Guard {
 
   async #attempts<Result>(
     once: (signal: AbortSignal) => Promise<Result>,
-    signal: AbortSignal,
-    deadline: number,
+    { signal, deadline, numBytesThere }: AttemptsOptions,
   ): Promise<Result> {
     let wait = backoff().next();
     for (let retries = 0; ; retries += 1) {
+      const before = numBytesThere();
       try {
         return await this.#inTurn(() => this.#attempt(once, signal), signal);
       } catch (error) {
+        if (numBytesThere() > before) [retries, wait] = [0, backoff().next()];
         if (!(error instanceof Fault && error.mayRetry) || retries === this.options.retries) throw error;
         const waitMs = Math.max(error.retryAfterMs ?? 0, wait.duration);
         if (performance.now() + waitMs >= deadline) throw error;

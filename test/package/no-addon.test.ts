@@ -15,7 +15,7 @@ await symlink(join(projectRoot, "node_modules"), join(folder, "node_modules"));
 
 function run(code: string): string {
   const args = ["--input-type=module", "--eval", code];
-  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+  return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", timeout: 60_000 });
 }
 
 const usesNative = `
@@ -30,6 +30,21 @@ test("without the addon, what needs no native code works", () => {
     import { exactMatch } from "seekrl/rewards";
     console.log(typeof readQuestions, new SeekError("ERR_STATE", "x").code, exactMatch("Paris", ["paris"]));`;
   assert.equal(run(code), "function ERR_STATE 1\n");
+});
+
+test("without the addon a model of the hub is not waited for as if another process fetched it", () => {
+  const code = `
+    import { once } from "node:events";
+    import { createServer } from "node:http";
+    import { fetchModel } from "seekrl/data";
+    const siblings = [{ rfilename: "model.safetensors", size: 1, blobId: "d".repeat(40) }];
+    const listed = JSON.stringify({ sha: "c".repeat(40), siblings });
+    const server = createServer((_, answer) => answer.end(listed)).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const options = { endpoint: "http://127.0.0.1:" + server.address().port, cache: "cache", offline: false };
+    await fetchModel("acme/tiny", options).catch(({ code, message }) => console.log(code, message));
+    server.close();`;
+  assert.match(run(code), /^ERR_STATE seekrl \S+ has no addon for .* Remedy: /);
 });
 
 test("on a platform without a package, what needs native code says so", () => {

@@ -20,6 +20,8 @@ export interface Hub extends AsyncDisposable {
   readonly breaks: number[];
   /** Statuses of the next requests to the hub. */
   readonly statuses: number[];
+  /** What the store calls the content; without it the store says nothing. */
+  storeTag: string | undefined;
   /** What the hub says the content hashes to, in place of the truth. */
   claimed?: string;
 }
@@ -47,7 +49,9 @@ export function sendFile(
   const start = Number(first ?? 0);
   const size = content.length;
   if (first !== undefined && start >= size) {
-    response.writeHead(416, { ...headers, "content-range": `bytes */${size}` }).end();
+    response
+      .writeHead(416, { ...headers, "content-range": `bytes */${size}` })
+      .end("<Error>InvalidRange</Error>");
     return;
   }
   const body = content.subarray(start);
@@ -83,7 +87,7 @@ export async function startHub(content: Buffer): Promise<Hub> {
   });
   const store = createServer((request, response) => {
     hub.asked.push({ host: "store", path: request.url ?? "", headers: request.headers });
-    send(hub, request, response, { etag: '"of-the-store"' });
+    send(hub, request, response, hub.storeTag === undefined ? {} : { etag: hub.storeTag });
   });
   const urls: string[] = [];
   for (const server of [front, store]) {
@@ -98,6 +102,7 @@ export async function startHub(content: Buffer): Promise<Hub> {
     isLarge: true,
     breaks: [],
     statuses: [],
+    storeTag: '"of-the-store"',
     [Symbol.asyncDispose]: async () => {
       for (const server of [front, store]) {
         server.closeAllConnections();

@@ -3,6 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
 import type { z } from "zod";
 import { refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
@@ -14,7 +15,7 @@ import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
 import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
-import { type FileAnswer, requestFile } from "./file-request.ts";
+import { type FileAnswer, requestFile, UnfitPart } from "./file-request.ts";
 
 /** How a file is fetched. */
 interface DownloadFileOptions {
@@ -24,7 +25,7 @@ interface DownloadFileOptions {
   readonly onBytes?: ((numBytes: number, totalBytes: number | undefined) => void) | undefined;
   /** Silence on the line for so long ends an attempt, milliseconds. @default 30_000 */
   readonly timeoutMs?: number;
-  /** Attempts after the first; each goes on where the last broke off. @default 5 */
+  /** Attempts after one that brought bytes, or after the first; each goes on where the last broke off. @default 5 */
   readonly retries?: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -73,6 +74,10 @@ class Download {
   readonly #options: DownloadFileOptions;
   readonly #folder: string;
   readonly #path: string;
+  /** Bytes that the part had at most. */
+  #numBytesThere = 0;
+  /** Whether the part was begun in this call. */
+  #isOwn = false;
 
   constructor(file: RemoteFile, options: DownloadFileOptions) {
     this.#file = file;
@@ -118,25 +123,45 @@ class Download {
   async fetch(signal: AbortSignal): Promise<DownloadedFile> {
     const entry = await readEntry(this.#partEntry, partSchema());
     const from = entry === undefined ? 0 : ((await sizeOf(this.#part)) ?? 0);
+    if (this.#isWhole(from, entry?.tag)) return this.#finish(undefined);
     const timeoutMs = this.#options.timeoutMs ?? 30_000;
-    const answer = await requestFile(this.#file, { from, timeoutMs, signal });
     try {
-      if (answer.start > 0 && answer.tag !== entry?.tag) {
-        await this.#discard();
-        throw new Fault(`${this.#name}: the file has changed since its first part came`, { mayRetry: true });
-      }
-      await this.#receive(answer);
-    } finally {
-      answer.body.destroy();
+      const answer = await requestFile(this.#file, { from, timeoutMs, signal });
+      await this.#goOn(answer, entry?.tag);
+      return await this.#finish(answer.checksum);
+    } catch (error) {
+      if (error instanceof UnfitPart) await this.#discard();
+      throw error;
     }
-    return this.#finish(answer.checksum);
+  }
+
+  /** Bytes of the file that came so far, in this call. */
+  get numBytesThere(): number {
+    return this.#numBytesThere;
+  }
+
+  /** Whether nothing is missing of a part of the caller's content, so that nobody need be asked. */
+  #isWhole(from: number, tag: string | undefined): boolean {
+    const { checksum, numBytes } = this.#file;
+    return checksum !== undefined && tag === checksum.hex && from === numBytes;
+  }
+
+  async #goOn(answer: FileAnswer, tag: string | undefined): Promise<void> {
+    const { body, start } = answer;
+    try {
+      if (start > 0 && answer.tag !== tag)
+        throw new UnfitPart(this.#file.url, "the file has changed since its first part came");
+      if (body !== undefined) await this.#receive({ ...answer, body });
+    } finally {
+      body?.destroy();
+    }
   }
 
   get #name(): string {
     return shownUrl(this.#file.url);
   }
 
-  async #receive({ body, start, numBytes, tag }: FileAnswer): Promise<void> {
+  async #receive({ body, start, numBytes, tag }: FileAnswer & { readonly body: Readable }): Promise<void> {
     await mkdir(this.#folder, { recursive: true });
     if (start === 0) await this.#begin(tag);
     const part = await open(this.#part, start === 0 ? "w" : "a");
@@ -145,6 +170,7 @@ class Download {
       for await (const chunk of body) {
         await part.writeFile(chunk as Buffer);
         received += (chunk as Buffer).length;
+        this.#numBytesThere = Math.max(this.#numBytesThere, received);
         this.#options.onBytes?.(received, numBytes);
       }
       await part.sync();
@@ -157,6 +183,7 @@ class Download {
 
   async #begin(tag: string | undefined): Promise<void> {
     await this.#discard();
+    this.#isOwn = true;
     if (tag !== undefined) await writeFileAtomic(this.#partEntry, JSON.stringify({ tag }));
   }
 
@@ -171,7 +198,9 @@ class Download {
     if (wanted !== undefined && hashes[wanted.kind] !== wanted.hex) {
       await this.#discard();
       const actual = hashes[wanted.kind];
-      throw new Fault(`${this.#name}: expected content with ${wanted.kind} ${wanted.hex}, got ${actual}`);
+      const what = `${this.#name}: expected content with ${wanted.kind} ${wanted.hex}, got ${actual}`;
+      // What an earlier call left may be at fault, after a power cut for example.
+      throw new Fault(what, { mayRetry: !this.#isOwn });
     }
     const entry = { sha256: hashes.sha256, checkedBy: wanted?.kind ?? ("size" as const) };
     await rm(this.#path, { force: true });
@@ -220,5 +249,5 @@ export async function downloadFile(file: RemoteFile, options: DownloadFileOption
     }
   };
   using _lock = await lockFolder(download.folder);
-  return await guard.run(attempt, options.signal);
+  return await guard.run(attempt, options.signal, () => download.numBytesThere);
 }

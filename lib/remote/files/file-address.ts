@@ -8,6 +8,8 @@ export interface RemoteFile {
   readonly url: URL;
   /** What its content must hash to. @default what the server says, where it says it */
   readonly checksum?: Checksum | undefined;
+  /** Of the whole file, where the caller knows it besides the checksum. */
+  readonly numBytes?: number | undefined;
   /** Goes to the address itself, and to no other host that it leads to. */
   readonly token?: string | undefined;
 }

@@ -8,12 +8,13 @@ import type { RemoteFile } from "./file-address.ts";
 
 /** An answer whose body is the file, or the rest of it. */
 export interface FileAnswer {
-  readonly body: IncomingMessage;
+  /** Undefined when the caller has all of it. */
+  readonly body: IncomingMessage | undefined;
   /** The position of the body's first byte. */
   readonly start: number;
   /** Of the whole file, where the server says it. */
   readonly numBytes?: number | undefined;
-  /** Changes with the content; without one nothing can be resumed. */
+  /** Changes with the content: the caller's checksum, the hub's, or the server's tag. Without one nothing can be resumed. */
   readonly tag?: string | undefined;
   readonly checksum?: Checksum | undefined;
 }
@@ -82,26 +83,56 @@ function failure(url: URL, answer: IncomingMessage, file: RemoteFile): Fault {
   });
 }
 
-interface Extent {
-  readonly start: number;
-  readonly numBytes: number | undefined;
+/** What the caller has is no beginning of the server's file: nothing of it is of use. */
+export class UnfitPart extends Fault {
+  constructor(url: URL, why: string) {
+    super(`${shownUrl(url)}: ${why}`, { mayRetry: true });
+  }
 }
 
-/** Where the body stands in the file; undefined when the answer is none. */
-function extentOf({ statusCode, headers }: IncomingMessage, from: number): Extent | undefined {
+/** Where the body stands in the file; undefined when the answer is none. @throws UnfitPart */
+function extentOf(url: URL, answer: IncomingMessage, from: number): Omit<FileAnswer, "tag"> | undefined {
+  const { statusCode, headers } = answer;
   const length = headers["content-length"];
-  if (statusCode === 200) return { start: 0, numBytes: length === undefined ? undefined : Number(length) };
-  const [, start, size] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(headers["content-range"] ?? "") ?? [];
+  if (statusCode === 200)
+    return { body: answer, start: 0, numBytes: length === undefined ? undefined : Number(length) };
+  if (from === 0 || (statusCode !== 206 && statusCode !== 416)) return undefined;
+  const range = headers["content-range"] ?? "no content-range";
+  const [, start, size] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(range) ?? [];
   const isRest = statusCode === 206 && Number(start) === from;
-  const isNothing = statusCode === 416 && Number(size) === from;
-  return isRest || isNothing ? { start: from, numBytes: Number(size) } : undefined;
+  if (isRest) return { body: answer, start: from, numBytes: Number(size) };
+  // The body of this status is a page about the error.
+  if (statusCode === 416 && Number(size) === from) return { body: undefined, start: from, numBytes: from };
+  throw new UnfitPart(url, `expected the bytes from ${from} on, got ${range} with status ${statusCode}`);
+}
+
+/** The answer behind the redirects. Its body is left open where it is returned, and closed otherwise. */
+function answered(
+  file: RemoteFile,
+  {
+    url,
+    answer,
+    told,
+  }: { readonly url: URL; readonly answer: IncomingMessage; readonly told: Checksum | undefined },
+  from: number,
+): FileAnswer {
+  let body: IncomingMessage | undefined;
+  try {
+    const extent = extentOf(url, answer, from);
+    if (extent === undefined) throw failure(url, answer, file);
+    body = extent.body;
+    const tag = file.checksum?.hex ?? told?.hex ?? answer.headers.etag;
+    return { ...extent, checksum: told, tag };
+  } finally {
+    if (body === undefined) answer.destroy();
+  }
 }
 
 /**
  * Asks for a file from a byte on. A server that cannot do that sends all of it, and one that has no more than the caller
  * sends nothing.
  *
- * @throws Fault for every other answer; the network's errors
+ * @throws UnfitPart where the server has other bytes there or none; Fault for every other answer; the network's errors
  */
 export async function requestFile(file: RemoteFile, options: FileRequestOptions): Promise<FileAnswer> {
   let url = file.url;
@@ -115,11 +146,7 @@ export async function requestFile(file: RemoteFile, options: FileRequestOptions)
       url = next(url, location);
       continue;
     }
-    const extent = extentOf(answer, options.from);
-    if (extent !== undefined)
-      return { body: answer, ...extent, checksum, tag: checksum?.hex ?? answer.headers.etag };
-    answer.destroy();
-    throw failure(url, answer, file);
+    return answered(file, { url, answer, told: checksum }, options.from);
   }
   throw new Fault(`${shownUrl(file.url)}: expected at most ${maxRedirects} redirects, got more`);
 }

@@ -2,6 +2,7 @@
 import { rm, stat, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { native } from "../../base/addon/native.ts";
 import { hubCacheFolder } from "../../base/disk/cache-folder.ts";
 import { binaryBytes, writeRefusal } from "../../base/disk/refused-write.ts";
 import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
@@ -150,14 +151,14 @@ class PlaceDownload {
     throw new SeekError("ERR_IO", `${what}. Remedy: HF_HUB_CACHE names a folder with room`);
   }
 
-  async #fetch({ name, checksum }: HubFile, onBytes: (numBytes: number) => void): Promise<void> {
+  async #fetch({ name, checksum, numBytes }: HubFile, onBytes: (numBytes: number) => void): Promise<void> {
     const { endpoint, token } = this.#hub;
     const place = name.split("/").map(encodeURIComponent).join("/");
     const { kind, id } = this.#place;
     const root = kind === "model" ? id : `datasets/${id}`;
     const url = new URL(`${endpoint}/${root}/resolve/${this.#commit}/${place}`);
     const how = { folder: this.#parts, onBytes, signal: this.#options.signal };
-    const { path } = await downloadFile({ url, token, checksum }, how);
+    const { path } = await downloadFile({ url, token, checksum, numBytes }, how);
     await this.#cached.take(path, checksum.hex);
     await rm(dirname(path), { recursive: true, force: true });
   }
@@ -170,6 +171,8 @@ class PlaceDownload {
   /** Ranks of one machine begin at once: one fetches, the others wait for it. */
   async #lock(): Promise<FolderLock> {
     const { onWait, signal } = this.#options;
+    // An addon that is missing is ERR_STATE as well, and no other process will give it up.
+    native();
     for (let isFirst = true; ; isFirst = false) {
       try {
         return await lockFolder(this.#parts);
