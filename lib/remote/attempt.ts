@@ -62,7 +62,7 @@ async function send(asked: WireRequest, signal: AbortSignal): Promise<string> {
   const { url, secrets } = asked;
   const answer = await open(asked, signal);
   const text = await readText(answer, shownUrl(url));
-  // Redirects are not followed: one could carry the key to another host.
+  // Redirects are the caller's to follow: one could carry the key to another host.
   const { statusCode: status = 0, headers } = answer;
   if (status >= 200 && status < 300) return text;
   const said = excerpt(text, secrets);
@@ -71,6 +71,7 @@ async function send(asked: WireRequest, signal: AbortSignal): Promise<string> {
     mayRetry: status === 429 || status === 408 || status >= 500,
     isRefusal: status < 500,
     status,
+    location: headers.location,
     retryAfterMs: retryAfter(headers["retry-after"]),
   });
 }

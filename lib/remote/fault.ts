@@ -9,6 +9,8 @@ interface FaultDetails extends ErrorOptions {
   readonly isRefusal?: boolean;
   /** The HTTP status that came instead of an answer. */
   readonly status?: number;
+  /** Where a redirect leads, as the server wrote it. */
+  readonly location?: string | undefined;
   /** How long the server asked us to wait, milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -18,6 +20,7 @@ export class Fault extends SeekError {
   readonly mayRetry: boolean;
   readonly isRefusal: boolean;
   readonly status: number | undefined;
+  readonly location: string | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, details: FaultDetails = {}) {
@@ -25,6 +28,7 @@ export class Fault extends SeekError {
     this.mayRetry = details.mayRetry ?? false;
     this.isRefusal = details.isRefusal ?? false;
     this.status = details.status;
+    this.location = details.location;
     this.retryAfterMs = details.retryAfterMs;
   }
 }

@@ -81,11 +81,13 @@ export function pinnedModel(folder: string, root: string = hubCacheFolder()): Pi
     : undefined;
 }
 
-/** The address of a model or of a data set's file in the cache, which holds on every machine; undefined for any other path. */
+/** The address of a model, a GGUF file of one or a data set's file in the cache, which holds on every machine; undefined for any other path. */
 export function pinnedAddress(path: string, root: string = hubCacheFolder()): string | undefined {
   const { kind, id, commit, file = "" } = pinnedPlace(path, root) ?? {};
   if (kind === "dataset" && file !== "") return `hf://datasets/${id}@${commit}/${file}`;
-  return kind === "model" && file === "" ? `hf://${id}@${commit}` : undefined;
+  if (kind === "model" && file === "") return `hf://${id}@${commit}`;
+  // Other files of a model are none that a command takes.
+  return kind === "model" && file.endsWith(".gguf") ? `hf://${id}@${commit}/${file}` : undefined;
 }
 
 interface PinnedPlace extends PinnedModel {

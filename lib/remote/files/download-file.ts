@@ -13,6 +13,7 @@ import { lazySchema } from "../../base/on-first-use.ts";
 import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
+import { unescaped } from "./address-parts.ts";
 import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
 import { type FileAnswer, requestFile, UnfitPart } from "./file-request.ts";
@@ -84,10 +85,8 @@ class Download {
     this.#options = options;
     const key = createHash("sha256").update(file.url.href).digest("hex").slice(0, 16);
     this.#folder = join(options.folder, key);
-    this.#path = join(
-      this.#folder,
-      decodeURIComponent(basename(file.url.pathname)).replaceAll("/", "_") || "file",
-    );
+    const name = basename(file.url.pathname);
+    this.#path = join(this.#folder, (unescaped(name) ?? name).replaceAll("/", "_") || "file");
   }
 
   get #part(): string {

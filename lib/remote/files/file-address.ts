@@ -1,5 +1,6 @@
 /** Addresses of files elsewhere: of the Hugging Face hub, or any other over HTTP. */
 import { SeekError } from "../../base/errors.ts";
+import { revisionOf, revisionPattern } from "./address-parts.ts";
 import type { Checksum } from "./checksum.ts";
 import { type HubOptions, hubOf } from "./hub.ts";
 
@@ -12,16 +13,19 @@ export interface RemoteFile {
   readonly numBytes?: number | undefined;
   /** Goes to the address itself, and to no other host that it leads to. */
   readonly token?: string | undefined;
+  /** Whether the address is the hub's, so that its token may help. */
+  readonly isOfHub?: boolean | undefined;
 }
+
+const hubPattern = new RegExp(`^hf://datasets/([^/@]+)/([^/@]+)(?:@${revisionPattern})?/(.+)$`);
 
 /** `hf://datasets/OWNER/NAME@REVISION/PATH` as the hub's own address; without a revision it is the main branch. */
 function hubUrl(address: string, endpoint: string): URL {
-  const [, owner, name, revision = "main", path] =
-    /^hf:\/\/datasets\/([^/@]+)\/([^/@]+)(?:@([^/]+))?\/(.+)$/.exec(address) ?? [];
+  const [, owner, name, revision = "main", path] = hubPattern.exec(address) ?? [];
   if (path === undefined)
     throw new SeekError("ERR_ARGUMENT", `expected hf://datasets/OWNER/NAME[@REVISION]/PATH, got ${address}`);
   const place = path.split("/").map(encodeURIComponent).join("/");
-  const at = encodeURIComponent(decodeURIComponent(revision));
+  const at = encodeURIComponent(revisionOf(revision, address));
   return new URL(`${endpoint}/datasets/${owner}/${name}/resolve/${at}/${place}`);
 }
 
@@ -56,5 +60,6 @@ export function remoteFile(address: string, options: HubOptions = {}): RemoteFil
     url,
     checksum: sha256 === undefined ? undefined : { kind: "sha256", hex: sha256.toLowerCase() },
     token: isHub ? token : undefined,
+    isOfHub: isHub,
   };
 }

@@ -74,7 +74,9 @@ function failure(url: URL, answer: IncomingMessage, file: RemoteFile): Fault {
   const { statusCode: status = 0, headers } = answer;
   const isRefused = status === 401 || status === 403;
   const hint =
-    isRefused && file.token === undefined ? "; HF_TOKEN opens private and gated sets of the hub" : "";
+    isRefused && file.isOfHub === true && file.token === undefined
+      ? "; HF_TOKEN opens private and gated sets of the hub"
+      : "";
   return new Fault(`${shownUrl(url)}: expected status 200, got ${status}${hint}`, {
     mayRetry: status === 408 || status === 429 || status >= 500,
     isRefusal: status < 500,

@@ -1,4 +1,5 @@
 /** The hub that is meant: its address, the caller's token. */
+import { SeekError } from "../../base/errors.ts";
 
 /** How the hub is found. */
 export interface HubOptions {
@@ -17,9 +18,21 @@ export interface Hub {
 
 const defaultHub = "https://huggingface.co";
 
-/** What the options and the environment say. */
+/** @param name - of the option or variable */
+function checkedEndpoint(name: string, place: string): string {
+  const protocol = URL.canParse(place) ? new URL(place).protocol : "";
+  if (protocol === "https:" || protocol === "http:") return place.replace(/\/+$/, "");
+  // What cannot be read may hold a password.
+  const got = place.includes("@") ? "another address" : JSON.stringify(place);
+  throw new SeekError("ERR_ARGUMENT", `${name}: expected https://HOST or http://HOST, got ${got}`);
+}
+
+/** What the options and the environment say. @throws ERR_ARGUMENT for an address that is none of http or https */
 export function hubOf({ endpoint, token }: HubOptions = {}): Hub {
   const { HF_ENDPOINT, HF_TOKEN } = process.env;
-  const place = endpoint ?? (HF_ENDPOINT || defaultHub);
-  return { endpoint: place.replace(/\/+$/, ""), token: (token ?? HF_TOKEN) || undefined };
+  const checked =
+    endpoint === undefined
+      ? checkedEndpoint("HF_ENDPOINT", HF_ENDPOINT || defaultHub)
+      : checkedEndpoint("endpoint", endpoint);
+  return { endpoint: checked, token: (token ?? HF_TOKEN) || undefined };
 }

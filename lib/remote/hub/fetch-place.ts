@@ -11,6 +11,7 @@ import { CachedRepository } from "../../base/files/hub-cache.ts";
 import { downloadFile } from "../files/download-file.ts";
 import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
 import type { HubPlace } from "./hub-model.ts";
+import { withRemedy } from "./remedy.ts";
 import { filesOfModel, type HubFile, oneFile, readRepository } from "./repository.ts";
 
 /** How a model is fetched. */
@@ -45,14 +46,14 @@ export async function fetchPlace(place: HubPlace, options: FetchModelOptions): P
   if (offline) return keptModel(place, cached);
   const hub = hubOf(options);
   const repository = await readRepository(place, hub, options.signal).catch((error) => {
-    throw withRemedy(error, place, hub);
+    throw withRemedy(error, place, hub, false);
   });
   const { commit } = repository;
   const files =
     place.file === undefined ? filesOfModel(repository, place.id) : oneFile(repository, place.id, place.file);
   const download = new PlaceDownload(place, commit, cached, hub, options);
   const numBytes = await download.run(files).catch((error) => {
-    throw writeRefusal(error, cached.folder) ?? error;
+    throw writeRefusal(error, cached.folder) ?? withRemedy(error, place, hub, true);
   });
   await cached.note(place.revision, commit);
   return { path: join(cached.snapshot(commit), place.file ?? ""), commit, numBytes };
@@ -69,21 +70,6 @@ async function keptModel(
   if (isThere) return { path, commit, numBytes: 0 };
   const remedy = "Remedy: without HF_HUB_OFFLINE=1 it is fetched";
   throw new SeekError("ERR_IO", `${id}@${revision}: not in the cache ${dirname(cached.folder)}. ${remedy}`);
-}
-
-function withRemedy(error: unknown, { kind, id, revision }: HubPlace, { endpoint, token }: Hub): unknown {
-  if (codeOf(error) !== "ERR_REMOTE") return error;
-  const { message } = error as Error;
-  const [what, path] = kind === "model" ? ["model", "folder"] : ["data set", "file"];
-  const isClosed = /got 40[13]/.test(message);
-  const hint = isClosed
-    ? token === undefined
-      ? "HF_TOKEN opens what is private or gated"
-      : "HF_TOKEN must be of a user who may read it"
-    : /got 404/.test(message)
-      ? `a ${what} and a revision that ${endpoint} has, or the path of a ${path}`
-      : "HF_HUB_OFFLINE=1 takes what was fetched before; HF_ENDPOINT names a mirror";
-  return new SeekError("ERR_REMOTE", `${id}@${revision}: ${message}. Remedy: ${hint}`, { cause: error });
 }
 
 /** What is missing, on its way into the cache. */

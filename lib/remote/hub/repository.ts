@@ -2,6 +2,7 @@
 import { SeekError } from "../../base/errors.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { Endpoint } from "../endpoint.ts";
+import { Fault } from "../fault.ts";
 import type { Checksum } from "../files/checksum.ts";
 import type { Hub } from "../files/hub.ts";
 import type { HubPlace } from "./hub-model.ts";
@@ -34,12 +35,38 @@ const answerSchema = lazySchema((z) =>
   }),
 );
 
-type Sibling = ReturnType<typeof answerSchema>["_output"]["siblings"][number];
+type Answer = ReturnType<typeof answerSchema>["_output"];
+type Sibling = Answer["siblings"][number];
 
 function fileOf({ rfilename: name, size, blobId, lfs }: Sibling): HubFile | undefined {
   if (lfs) return { name, numBytes: lfs.size, checksum: { kind: "sha256", hex: lfs.sha256 } };
   if (size === undefined || blobId === undefined) return undefined;
   return { name, numBytes: size, checksum: { kind: "git-sha1", hex: blobId } };
+}
+
+/** Of a repository that has another name now. */
+const maxRedirects = 5;
+
+/** Where a redirect leads within the hub; undefined for another host, which the token is not for. */
+function movedTo(error: unknown, from: URL): URL | undefined {
+  const location = error instanceof Fault ? error.location : undefined;
+  if (location === undefined || !URL.canParse(location, from.href)) return undefined;
+  const url = new URL(location, from);
+  url.searchParams.set("blobs", "true");
+  return url.origin === from.origin ? url : undefined;
+}
+
+async function askedThrough(api: Endpoint, url: URL, signal: AbortSignal | undefined): Promise<Answer> {
+  let at = url;
+  for (let hop = 0; ; hop += 1) {
+    try {
+      return await api.call({ url: at, method: "GET", expect: answerSchema(), signal });
+    } catch (error) {
+      const next = hop < maxRedirects ? movedTo(error, at) : undefined;
+      if (next === undefined) throw error;
+      at = next;
+    }
+  }
 }
 
 /**
@@ -58,7 +85,7 @@ export async function readRepository(
   const api = new Endpoint(new URL(endpoint), own);
   const url = api.at("api", `${kind}s`, ...id.split("/"), "revision", revision);
   url.searchParams.set("blobs", "true");
-  const { sha, siblings } = await api.call({ url, method: "GET", expect: answerSchema(), signal });
+  const { sha, siblings } = await askedThrough(api, url, signal);
   return { commit: sha, files: siblings.map(fileOf).filter((file) => file !== undefined) };
 }
 
