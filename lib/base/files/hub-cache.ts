@@ -6,6 +6,9 @@ import { writeFileAtomic } from "./files.ts";
 
 const commitPattern = /^[0-9a-f]{40}$/;
 
+/** Whether a revision is a whole commit, which never names anything else. */
+export const isCommit = (revision: string): boolean => commitPattern.test(revision);
+
 /** A repository's part of the cache: `blobs` by checksum, `refs` from names to commits, `snapshots` of links to blobs. */
 export class CachedRepository {
   readonly folder: string;

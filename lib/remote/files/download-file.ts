@@ -118,10 +118,15 @@ class Download {
     return { path: this.#path, sha256: hashes.sha256, checkedBy: checksum.kind, isFromCache: true };
   }
 
+  /** Bytes of the part, of whatever content. */
+  async bytesOfPart(): Promise<number> {
+    return (await sizeOf(this.#part)) ?? 0;
+  }
+
   /** One attempt; what came before it broke off stays. */
   async fetch(signal: AbortSignal): Promise<DownloadedFile> {
     const entry = await readEntry(this.#partEntry, partSchema());
-    const from = entry === undefined ? 0 : ((await sizeOf(this.#part)) ?? 0);
+    const from = entry === undefined ? 0 : await this.bytesOfPart();
     if (this.#isWhole(from, entry?.tag)) return this.#finish(undefined);
     const timeoutMs = this.#options.timeoutMs ?? 30_000;
     try {
@@ -218,6 +223,11 @@ function fault(cause: unknown, name: string, folder: string, signal: AbortSignal
   if (isDisk && syscall !== "getaddrinfo")
     return new SeekError("ERR_IO", `${name}: ${refusedWrite(folder, cause).message}`, { cause });
   return new Fault(`${name}: ${message || code}`, { cause, mayRetry: true });
+}
+
+/** Bytes that an earlier call left of a file: they take no more room. */
+export function bytesOfPart(file: RemoteFile, folder: string): Promise<number> {
+  return new Download(file, { folder }).bytesOfPart();
 }
 
 const day = 24 * 3_600_000;

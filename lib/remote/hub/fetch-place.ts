@@ -7,12 +7,14 @@ import { hubCacheFolder } from "../../base/disk/cache-folder.ts";
 import { binaryBytes, writeRefusal } from "../../base/disk/refused-write.ts";
 import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
-import { CachedRepository } from "../../base/files/hub-cache.ts";
-import { downloadFile } from "../files/download-file.ts";
+import { CachedRepository, isCommit } from "../../base/files/hub-cache.ts";
+import { bytesOfPart, downloadFile } from "../files/download-file.ts";
+import type { RemoteFile } from "../files/file-address.ts";
 import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
 import type { HubPlace } from "./hub-model.ts";
+import { findKept, notKept } from "./kept-model.ts";
 import { withRemedy } from "./remedy.ts";
-import { filesOfModel, type HubFile, oneFile, readRepository } from "./repository.ts";
+import { filesOfModel, type HubFile, isWeights, oneFile, readRepository } from "./repository.ts";
 
 /** How a model is fetched. */
 export interface FetchModelOptions extends HubOptions {
@@ -43,7 +45,10 @@ const isOn = (text = ""): boolean => /^(1|on|yes|true)$/i.test(text);
 export async function fetchPlace(place: HubPlace, options: FetchModelOptions): Promise<FetchedModel> {
   const { cache = hubCacheFolder(), offline = isOn(process.env.HF_HUB_OFFLINE) } = options;
   const cached = new CachedRepository(cache, place);
-  if (offline) return keptModel(place, cached);
+  // A branch may have moved on; a commit is what it is.
+  const kept = offline || isCommit(place.revision) ? await findKept(place, cached) : undefined;
+  if (kept !== undefined) return { ...kept, numBytes: 0 };
+  if (offline) throw await notKept(place, cached);
   const hub = hubOf(options);
   const repository = await readRepository(place, hub, options.signal).catch((error) => {
     throw withRemedy(error, place, hub, false);
@@ -57,19 +62,6 @@ export async function fetchPlace(place: HubPlace, options: FetchModelOptions): P
   });
   await cached.note(place.revision, commit);
   return { path: join(cached.snapshot(commit), place.file ?? ""), commit, numBytes };
-}
-
-/** What an earlier call has fetched. */
-async function keptModel(
-  { id, revision, file = "" }: HubPlace,
-  cached: CachedRepository,
-): Promise<FetchedModel> {
-  const commit = await cached.commitOf(revision);
-  const path = join(cached.snapshot(commit ?? "none"), file);
-  const isThere = commit !== undefined && (await stat(path).catch(() => undefined)) !== undefined;
-  if (isThere) return { path, commit, numBytes: 0 };
-  const remedy = "Remedy: without HF_HUB_OFFLINE=1 it is fetched";
-  throw new SeekError("ERR_IO", `${id}@${revision}: not in the cache ${dirname(cached.folder)}. ${remedy}`);
 }
 
 /** What is missing, on its way into the cache. */
@@ -108,7 +100,9 @@ class PlaceDownload {
       await this.#fetch(file, (numBytes) => this.#options.onBytes?.(before + numBytes, total));
       before += file.numBytes;
     }
-    for (const { name, checksum } of files) await this.#cached.link(this.#commit, name, checksum.hex);
+    // A folder with its weights is taken for whole, so they come to stand in it last.
+    const ordered = [...files].sort((a, b) => Number(isWeights(a.name)) - Number(isWeights(b.name)));
+    for (const { name, checksum } of ordered) await this.#cached.link(this.#commit, name, checksum.hex);
     return total;
   }
 
@@ -131,21 +125,29 @@ class PlaceDownload {
 
   async #checkRoom(missing: readonly HubFile[]): Promise<void> {
     const { bavail, bsize } = await statfs(this.#cached.folder);
-    const needed = missing.reduce((sum, { numBytes }) => sum + numBytes, 0);
+    let needed = 0;
+    for (const file of missing) {
+      const numThere = await bytesOfPart(this.#remote(file), this.#parts);
+      needed += Math.max(0, file.numBytes - numThere);
+    }
     if (needed <= bavail * bsize) return;
     const what = `${this.#cached.folder}: expected room for ${binaryBytes(needed)}, got ${binaryBytes(bavail * bsize)}`;
     throw new SeekError("ERR_IO", `${what}. Remedy: HF_HUB_CACHE names a folder with room`);
   }
 
-  async #fetch({ name, checksum, numBytes }: HubFile, onBytes: (numBytes: number) => void): Promise<void> {
+  #remote({ name, checksum, numBytes }: HubFile): RemoteFile {
     const { endpoint, token } = this.#hub;
     const place = name.split("/").map(encodeURIComponent).join("/");
     const { kind, id } = this.#place;
     const root = kind === "model" ? id : `datasets/${id}`;
     const url = new URL(`${endpoint}/${root}/resolve/${this.#commit}/${place}`);
+    return { url, token, checksum, numBytes };
+  }
+
+  async #fetch(file: HubFile, onBytes: (numBytes: number) => void): Promise<void> {
     const how = { folder: this.#parts, onBytes, signal: this.#options.signal };
-    const { path } = await downloadFile({ url, token, checksum, numBytes }, how);
-    await this.#cached.take(path, checksum.hex);
+    const { path } = await downloadFile(this.#remote(file), how);
+    await this.#cached.take(path, file.checksum.hex);
     await rm(dirname(path), { recursive: true, force: true });
   }
 

@@ -95,9 +95,14 @@ const weights = /^[^/]+\.safetensors$/;
 /** Weights a second time, in a form of their maker's. */
 const besides = /^consolidated|^(training_args|optimizer|scheduler)/;
 
+/** Whether a file of this name holds weights that a model is read from. */
+export function isWeights(name: string): boolean {
+  return weights.test(name) && !besides.test(name);
+}
+
 /** Whether a file of this name, in a model's folder or repository, is one that a model is read from. */
 export function isModelFile(name: string): boolean {
-  return (wantedTexts.test(name) || weights.test(name)) && !besides.test(name);
+  return isWeights(name) || (wantedTexts.test(name) && !besides.test(name));
 }
 
 /**
@@ -107,7 +112,7 @@ export function isModelFile(name: string): boolean {
  */
 export function filesOfModel({ files }: Repository, id: string): HubFile[] {
   const chosen = files.filter(({ name }) => isModelFile(name));
-  if (chosen.some(({ name }) => weights.test(name))) return chosen;
+  if (chosen.some(({ name }) => isWeights(name))) return chosen;
   const gguf = files.map(({ name }) => name).filter((name) => name.endsWith(".gguf"));
   const remedy =
     gguf.length === 0 ? "a model with such weights" : `hf://${id}/FILE with one of ${gguf.join(", ")}`;
