@@ -7,6 +7,7 @@ import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
+import { licencesOf } from "./licences/third-party.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
 import { copyStripped } from "./strip.mjs";
@@ -27,20 +28,31 @@ export function closureOf(folder, names) {
   return found;
 }
 
-/** A wheel's licences, which the set-up keeps beside its libraries. */
-async function copyLicences(libtorch, folder) {
-  const licences = join(libtorch, "licenses");
-  if (!existsSync(join(licences, "LICENSE")))
-    throw new SetupError(
-      `${licences}: expected the licences of libtorch and of what it contains, which its wheel has. Remedy: remove ` +
-        `${libtorch} and run npm run build, which fetches it again with them.`,
-    );
+/** Intel's library is part of the wheels for Intel's processors alone. */
+const hasMkl = ({ fields }) => fields.cpu.includes("x64");
+
+/** The licences of a wheel, and those that it lacks. */
+async function copyLicences(libtorch, folder, platform) {
+  const licences = licencesOf(libtorch);
   await cp(join(licences, "LICENSE"), join(folder, "LICENSE"));
   await cp(licences, join(folder, "licenses"), { recursive: true });
-  await cp(ownLicences, join(folder, "licenses"), { recursive: true });
+  for (const name of ["libgomp", ...(hasMkl(platform) ? ["onemkl"] : [])])
+    await cp(join(ownLicences, name), join(folder, "licenses", name), { recursive: true });
 }
 
-const readme = (name, version, libraries) => `# ${name}
+/** The package's licences, as SPDX combines them. */
+export function licenseOf(platform) {
+  const all = ["BSD-3-Clause", "GPL-3.0-only WITH GCC-exception-3.1"];
+  return [...all, ...(hasMkl(platform) ? ["LicenseRef-Intel-Simplified-Software-License"] : [])].join(
+    " AND ",
+  );
+}
+
+const mkl = `- libtorch_cpu contains Intel's oneAPI Math Kernel Library, under the Intel Simplified Software License (\`licenses/onemkl\`).
+`;
+
+/** The package's own page. */
+export const readme = (platform, name, version, libraries) => `# ${name}
 
 libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols that only a debugger reads and without what
 [seekrl](https://www.npmjs.com/package/seekrl) does not load. Installing \`seekrl\` installs it.
@@ -48,8 +60,7 @@ libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols th
 - ${libraries.join(", ")}: PyTorch, under the licence in LICENSE; what is compiled into them is under those in \`licenses\`.
 - libgomp is GCC's, under the GNU General Public License 3 with the GCC Runtime Library Exception 3.1 (\`licenses/libgomp\`); its
   source is part of GCC's, at https://gcc.gnu.org/releases.html.
-- libtorch_cpu contains Intel's oneAPI Math Kernel Library, under the Intel Simplified Software License (\`licenses/onemkl\`).
-`;
+${hasMkl(platform) ? mkl : ""}`;
 
 /** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
 export async function stageLibtorch(platform, folder, root) {
@@ -66,15 +77,11 @@ export async function stageLibtorch(platform, folder, root) {
   for (const each of names) await copyStripped(join(libtorch, "lib", each), join(folder, "lib", each));
   const files = names.map((each) => `lib/${each}`);
   await requireBaseline(files.map((file) => join(folder, file)));
-  await copyLicences(libtorch, folder);
+  await copyLicences(libtorch, folder, platform);
   await writeStamp(folder, files, { package: name, version });
-  await writeFile(join(folder, "README.md"), readme(name, version, names));
+  await writeFile(join(folder, "README.md"), readme(platform, name, version, names));
   await writeManifest(folder, {
     ...{ name, version, description: `libtorch ${version} for the CPU, for seekrl on ${platform.name}.` },
-    ...{
-      license:
-        "BSD-3-Clause AND GPL-3.0-only WITH GCC-exception-3.1 AND LicenseRef-Intel-Simplified-Software-License",
-      ...platform.fields,
-    },
+    ...{ license: licenseOf(platform), ...platform.fields },
   });
 }

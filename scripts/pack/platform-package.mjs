@@ -7,6 +7,7 @@ import { SetupError } from "../setup/report.mjs";
 import { versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
 import { bringUpToDate } from "./fresh.mjs";
+import { addonParts, cudaPart, torchPart, writeThirdParty } from "./licences/third-party.mjs";
 import { packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
 import { copyStripped } from "./strip.mjs";
@@ -17,6 +18,26 @@ const readme = (name) => `# ${name}
 The part of [seekrl](https://www.npmjs.com/package/seekrl) that is machine code, for one platform. Installing \`seekrl\`
 installs it where it runs; there is no need to name it.
 `;
+
+const notice = `SeekRL
+
+THIRD_PARTY.md names what of others is compiled into these files, with its licences. libtorch (BSD-3-Clause), which they open, is a
+package of its own.
+`;
+
+/** The texts that go with the files. */
+export async function writeTexts(folder, root, { name, libtorch, version, kernels }) {
+  await copyFile(join(root, "LICENSE"), join(folder, "LICENSE"));
+  await writeFile(join(folder, "NOTICE"), notice);
+  await writeFile(join(folder, "README.md"), readme(name));
+  const parts = [...(await addonParts(root)), await torchPart(libtorch, version)];
+  await writeThirdParty(folder, kernels === undefined ? parts : [...parts, cudaPart(kernels)]);
+}
+
+/** The version of the compiler whose kernels are among files; undefined without kernels. */
+async function kernelsOf(platform, files) {
+  return files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined;
+}
 
 /** Stages the package under `folder`; `root` is the checkout. */
 export async function stagePlatform(platform, folder, root) {
@@ -38,15 +59,15 @@ export async function stagePlatform(platform, folder, root) {
     neighbours,
   );
   const builtFor = await versionOf(libtorch);
+  const kernels = await kernelsOf(platform, files);
   await writeStamp(folder, files, {
     package: name,
     version,
     napi: Math.max(...binary.napi_versions),
     libtorch: builtFor,
-    kernels: files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined,
+    kernels,
   });
-  for (const file of ["LICENSE", "NOTICE"]) await copyFile(join(root, file), join(folder, file));
-  await writeFile(join(folder, "README.md"), readme(name));
+  await writeTexts(folder, root, { name, libtorch, version: builtFor, kernels });
   await writeManifest(folder, {
     name,
     version,

@@ -1,6 +1,6 @@
 /** Makes the tarball that npm would publish of a folder. */
 import { execFile } from "node:child_process";
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
@@ -36,9 +36,14 @@ export async function writeManifest(folder, manifest) {
   );
 }
 
+/** Beside tarballs, the list of what they are made of. */
+export const sbomName = "sbom.cdx.json";
+
 /** Packs a staged folder into `out`; `bytes` are the tarball's. */
 export async function pack(folder, out) {
   await mkdir(out, { recursive: true });
+  // It has the digests of those before.
+  await rm(join(out, sbomName), { force: true });
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", out, folder];
   const { stdout } = await run("npm", args, { maxBuffer: 1 << 26 });
   const [{ name, version, filename, unpackedSize, entryCount }] = JSON.parse(stdout);
@@ -48,10 +53,19 @@ export async function pack(folder, out) {
   return { name, version, path, bytes, unpackedBytes: unpackedSize };
 }
 
-/** The manifest in a tarball. */
-export async function manifestOf(path) {
-  const { stdout } = await run("tar", ["-xOf", path, "package/package.json"]);
+/** A JSON file in a tarball. */
+export async function jsonIn(path, name) {
+  const { stdout } = await run("tar", ["-xOf", path, `package/${name}`]);
   return JSON.parse(stdout);
+}
+
+/** The manifest in a tarball. */
+export const manifestOf = (path) => jsonIn(path, "package.json");
+
+/** Names of the files in a tarball. */
+export async function namesIn(path) {
+  const { stdout } = await run("tar", ["-tf", path], { maxBuffer: 1 << 26 });
+  return stdout.split("\n").map((name) => name.replace(/^package\//, ""));
 }
 
 /** Paths of the tarballs in a folder; one without any is refused. */

@@ -1,7 +1,7 @@
 /** What `npm run pack` puts together: manifests, the libraries of libtorch, and what it refuses. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -116,5 +116,49 @@ test("what a package manager is called with runs no install script and asks the 
     const said = JSON.stringify([install, variables("http://127.0.0.1:1/", "/home")]);
     assert.match(said, /--ignore-scripts|"YARN_ENABLE_SCRIPTS":"false"/, name);
     assert.match(said, /http:\/\/127\.0\.0\.1:1/, name);
+  }
+});
+
+test("a platform's package has the licences of what is compiled into it, as its own packages have them", async () => {
+  const { writeTexts } = await load("platform-package.mjs");
+  const staged = join(scratch, "texts");
+  const libtorch = join(scratch, "libtorch");
+  await mkdir(staged);
+  const about = { name: "@seekrl/linux-x64", libtorch, version: "2.13.0", kernels: "13.0" };
+  await assert.rejects(
+    writeTexts(staged, projectRoot, about),
+    /licenses: expected the licences of libtorch .*\. Remedy: remove/,
+  );
+  await mkdir(join(libtorch, "licenses"), { recursive: true });
+  await writeFile(join(libtorch, "licenses", "LICENSE"), "From PyTorch: as you like.\n");
+  await writeTexts(staged, projectRoot, about);
+  const text = await readFile(join(staged, "THIRD_PARTY.md"), "utf8");
+  for (const file of ["node-addon-api/LICENSE.md", "usearch/numkong/LICENSE"])
+    assert.ok(
+      text.includes((await readFile(join(projectRoot, "node_modules", file), "utf8")).trimEnd()),
+      file,
+    );
+  assert.ok(text.includes("From PyTorch: as you like."));
+  assert.match(
+    text,
+    /^## cudart 13\.0\n\n.* libseekrl_cuda\.so\. .*\n\nIts terms: https:\/\/docs\.nvidia\.com/m,
+  );
+  const notice = await readFile(join(staged, "NOTICE"), "utf8");
+  for (const [named] of notice.matchAll(/[\w/]+\.\w+(?=\s)/g))
+    assert.ok((await readdir(staged)).includes(named), `the notice names ${named}`);
+  await writeTexts(staged, projectRoot, { ...about, kernels: undefined });
+  assert.doesNotMatch(await readFile(join(staged, "THIRD_PARTY.md"), "utf8"), /cudart/);
+});
+
+test("Intel's library is named where it is: on Intel's processors", async () => {
+  const { licenseOf, readme } = await load("libtorch-package.mjs");
+  const { platformOf } = await load("platforms.mjs");
+  for (const [name, isThere] of [
+    ["linux-x64", true],
+    ["linux-arm64", false],
+  ] as const) {
+    const platform = platformOf(name);
+    assert.equal(/Intel/.test(licenseOf(platform)), isThere, name);
+    assert.equal(/Intel/.test(readme(platform, name, "2.13.0", [])), isThere, name);
   }
 });

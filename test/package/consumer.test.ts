@@ -127,6 +127,7 @@ test("the tarball holds what is built and documented, no source and nothing that
     "LICENSE",
     "NOTICE",
     "README.md",
+    "THIRD_PARTY.md",
     "bin/seekrl.mjs",
     "docs/cli.md",
     "dist/studio/index.html",

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
@@ -31,12 +31,15 @@ test("a version takes what is unreleased, once, and its notes are that", async (
   assert.throws(() => notesOf(before, "0.1"), /expected a heading of 0\.1\./);
 });
 
-/** A tarball with a manifest and nothing else. */
-async function tarball(name: string, version: string): Promise<string> {
+/** A tarball with a manifest, and nothing else unless given. */
+async function tarball(name: string, version: string, files = {}, more = {}): Promise<string> {
   const path = join(folder, `${name.replace(/\W/g, "-")}-${version}.tgz`);
-  await mkdir(join(folder, "package"), { recursive: true });
-  const manifest = { name, version, license: "Apache-2.0" };
-  await writeFile(join(folder, "package", "package.json"), JSON.stringify(manifest));
+  await rm(join(folder, "package"), { recursive: true, force: true });
+  const manifest = { name, version, license: "Apache-2.0", ...more };
+  for (const [file, text] of Object.entries({ ...files, "package.json": JSON.stringify(manifest) })) {
+    await mkdir(dirname(join(folder, "package", file)), { recursive: true });
+    await writeFile(join(folder, "package", file), text as string);
+  }
   execFileSync("tar", ["-czf", path, "-C", folder, "package"]);
   return path;
 }
@@ -83,29 +86,86 @@ test("packages for platforms are published before seekrl, and what is there is l
   }
 });
 
+interface Component {
+  readonly "bom-ref": string;
+  readonly purl: string;
+  readonly hashes?: readonly object[];
+  readonly licenses?: readonly object[];
+}
+
 test("the list of parts names packages, what is compiled in, and each tarball with its digest", async () => {
   const { writeSbom } = await load("pack/sbom.mjs");
+  const { requirePublishable } = await load("release/publishable.mjs");
   const out = join(folder, "out");
   await mkdir(out);
-  const file = await tarball("@seekrl/linux-x64", "0.2.0");
-  const bytes = await readFile(file);
-  await writeFile(join(out, "linux.tgz"), bytes);
-  await writeSbom(out, projectRoot);
-  const { bomFormat, components } = JSON.parse(await readFile(join(out, "sbom.cdx.json"), "utf8"));
-  assert.equal(bomFormat, "CycloneDX");
-  const purls = new Map<string, { hashes?: object[]; licenses?: object[] }>(
-    components.map((each: { purl: string }) => [each.purl, each]),
-  );
-  const { dependencies } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
-  const { packages } = JSON.parse(await readFile(join(projectRoot, "package-lock.json"), "utf8"));
-  for (const name of [...Object.keys(dependencies), "preact", "uplot"]) {
-    const purl = `pkg:npm/${name.replace("@", "%40")}@${packages[`node_modules/${name}`].version}`;
-    assert.ok((purls.get(purl)?.licenses?.length ?? 0) > 0, purl);
+  const libtorch = { "licenses/libgomp/GPL-3.0.txt": "", "licenses/third_party/fmt/LICENSE": "" };
+  const digests: Record<string, string> = {};
+  for (const [name, version, files, more] of [
+    ["seekrl", "0.1.0", {}, { optionalDependencies: { "@seekrl/linux-x64": "0.2.0" } }],
+    ["@seekrl/linux-x64", "0.2.0", { "stamp.json": '{"kernels":"13.0"}' }, { libtorch: "2.13.0" }],
+    ["@seekrl/libtorch-linux-x64", "2.13.0", libtorch, {}],
+  ] as const) {
+    const bytes = await readFile(await tarball(name, version, files, { repository: {}, ...more }));
+    await writeFile(join(out, `${name.replace("/", "-")}.tgz`), bytes);
+    digests[name] = createHash("sha256").update(bytes).digest("hex");
   }
-  const digest = createHash("sha256").update(bytes).digest("hex");
-  assert.deepEqual(purls.get("pkg:npm/%40seekrl/linux-x64@0.2.0")?.hashes, [
-    { alg: "SHA-256", content: digest },
+  await writeSbom(out, projectRoot);
+  const { bomFormat, components, dependencies, metadata } = JSON.parse(
+    await readFile(join(out, "sbom.cdx.json"), "utf8"),
+  );
+  assert.equal(bomFormat, "CycloneDX");
+  const found = new Map<string, Component>(components.map((each: Component) => [each["bom-ref"], each]));
+  assert.equal(found.size, components.length, "each once");
+  const own = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+  const { packages } = JSON.parse(await readFile(join(projectRoot, "package-lock.json"), "utf8"));
+  for (const name of [...Object.keys(own.dependencies), "preact", "uplot", "node-addon-api"])
+    assert.ok(
+      (found.get(`${name}@${packages[`node_modules/${name}`].version}`)?.licenses?.length ?? 0) > 0,
+      name,
+    );
+  assert.ok(!components.some(({ purl }: Component) => /usearch|\/seekrl@/.test(purl)));
+  const modules = join(projectRoot, "node_modules", "usearch", "numkong", "package.json");
+  const numkong = `numkong@${JSON.parse(await readFile(modules, "utf8")).version}`;
+  assert.deepEqual(found.get(numkong)?.licenses, [{ license: { id: "Apache-2.0" } }]);
+  const sha256 = (name: string) => [{ alg: "SHA-256", content: digests[name] }];
+  assert.deepEqual(found.get("@seekrl/linux-x64@0.2.0")?.hashes, sha256("@seekrl/linux-x64"));
+  assert.deepEqual([metadata.component.name, metadata.component.hashes], ["seekrl", sha256("seekrl")]);
+  assert.doesNotMatch(JSON.stringify(metadata.component), /private/);
+  const needs = new Map<string, string[]>(
+    dependencies.map(({ ref, dependsOn }: { ref: string; dependsOn: string[] }) => [ref, dependsOn]),
+  );
+  assert.ok(needs.get(metadata.component["bom-ref"])?.includes("@seekrl/linux-x64@0.2.0"));
+  const addonParts = [
+    `node-addon-api@${packages["node_modules/node-addon-api"].version}`,
+    numkong,
+    "cudart@13.0",
+  ];
+  assert.deepEqual(needs.get("@seekrl/linux-x64@0.2.0"), [
+    ...addonParts,
+    "@seekrl/libtorch-linux-x64@2.13.0",
   ]);
+  assert.deepEqual(needs.get("@seekrl/libtorch-linux-x64@2.13.0")?.sort(), ["fmt", "libgomp"]);
+  for (const each of [...needs.values()].flat()) assert.ok(found.has(each), each);
+  await requirePublishable(out);
+  await writeFile(join(out, "seekrl.tgz"), await readFile(join(out, "@seekrl-linux-x64.tgz")));
+  await writeFile(
+    join(out, "@seekrl-linux-x64.tgz"),
+    await readFile(await tarball("@seekrl/linux-x64", "0.2.0", {}, { repository: {} })),
+  );
+  await assert.rejects(
+    requirePublishable(out),
+    /linux-x64\.tgz: sbom\.cdx\.json lists it with SHA-256 \w+, got \w+\. Remedy/,
+  );
+});
+
+test("a part that is packed again takes the list of parts with it", async () => {
+  const { pack, writeManifest } = await load("pack/tarball.mjs");
+  const out = join(folder, "stale");
+  await mkdir(out);
+  await writeFile(join(out, "sbom.cdx.json"), "{}");
+  await writeManifest(join(folder, "staged"), { name: "seekrl", version: "0.1.0" });
+  await pack(join(folder, "staged"), out);
+  assert.deepEqual(await readdir(out), ["seekrl-0.1.0.tgz"]);
 });
 
 interface Step {
@@ -233,7 +293,7 @@ test("a manifest names the repository that the workflow runs in, and without one
     });
     assert.equal(named.manifest.bugs.url, "https://github.com/acme/seekrl/issues");
     assert.equal(named.manifest.homepage, "https://github.com/acme/seekrl#readme");
-    await requirePublishable(named.out);
+    await assert.rejects(requirePublishable(named.out), /no sbom\.cdx\.json\. Remedy: npm run pack -- sbom/);
     const unnamed = await staged();
     for (const key of ["repository", "bugs", "homepage"]) assert.ok(!(key in unnamed.manifest), key);
     await assert.rejects(
