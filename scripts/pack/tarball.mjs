@@ -68,17 +68,22 @@ export async function namesIn(path) {
   return stdout.split("\n").map((name) => name.replace(/^package\//, ""));
 }
 
-/** Paths of the tarballs in a folder; one without any is refused. */
-export async function tarballsIn(folder) {
+async function packedIn(folder) {
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith(".tgz"));
-  if (names.length === 0) throw new SetupError(`${folder}: no tarball. Remedy: npm run pack.`);
   return names.sort().map((name) => join(folder, name));
 }
 
-/** Manifests by name of the packages whose tarballs lie in a folder. */
+/** Paths of the tarballs in a folder; one without any is refused. */
+export async function tarballsIn(folder) {
+  const paths = await packedIn(folder);
+  if (paths.length === 0) throw new SetupError(`${folder}: no tarball. Remedy: npm run pack.`);
+  return paths;
+}
+
+/** Manifests by name of the packages whose tarballs lie in a folder, which may have none. */
 export async function packedManifests(folder) {
   const manifests = {};
-  for (const path of await tarballsIn(folder)) {
+  for (const path of await packedIn(folder)) {
     const manifest = await manifestOf(path);
     const { name, version } = manifest;
     if (manifests[name] !== undefined)

@@ -1,7 +1,7 @@
 /** The packed package in somebody's project: strict TypeScript, ES modules and CommonJS, compiled and run. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
@@ -146,16 +146,29 @@ test("the tarball holds what is built and documented, no source and nothing that
   assert.deepEqual(absent, []);
 });
 
-test("a project that the installed package writes asks for it where this project found it", async () => {
+/** Has the installed package write a project beside the one that asks for it; what that asks for in turn. */
+async function askedByNew(name: string): Promise<object> {
   const dependencies = { seekrl: "file:packed/seekrl.tgz", "@seekrl/linux-x64": "^1.2.3", other: "^1.0.0" };
   await writeFile(join(project, "package.json"), JSON.stringify({ type: "module", dependencies }));
   const program = join(project, "node_modules", "seekrl", "bin", "seekrl.mjs");
-  execFileSync(process.execPath, [program, "init", "mine"], { cwd: project });
-  const made = JSON.parse(await readFile(join(project, "mine", "package.json"), "utf8")) as {
+  execFileSync(process.execPath, [program, "init", name], { cwd: project });
+  const made = JSON.parse(await readFile(join(project, name, "package.json"), "utf8")) as {
     dependencies: object;
   };
-  assert.deepEqual(made.dependencies, {
-    seekrl: "file:../packed/seekrl.tgz",
-    "@seekrl/linux-x64": "^1.2.3",
-  });
+  return made.dependencies;
+}
+
+const asked = { seekrl: "file:../packed/seekrl.tgz", "@seekrl/linux-x64": "^1.2.3" };
+
+test("a project that the installed package writes asks for it where this project found it", async () => {
+  assert.deepEqual(await askedByNew("mine"), asked);
+});
+
+test("so does one of a package that stands in pnpm's store", async () => {
+  const installed = join(project, "node_modules", "seekrl");
+  const stored = join(project, "node_modules", ".pnpm", "seekrl@file+packed", "node_modules", "seekrl");
+  await mkdir(dirname(stored), { recursive: true });
+  await rename(installed, stored);
+  await symlink(stored, installed);
+  assert.deepEqual(await askedByNew("stored"), asked);
 });

@@ -56,14 +56,28 @@ function packageName(target: string): string {
   return name === "" || name === "seekrl" || name === "node_modules" ? "search-agent" : name;
 }
 
+/** A folder and those above it, from the inside out. */
+function withParents(folder: string): string[] {
+  const parent = dirname(folder);
+  return parent === folder ? [folder] : [folder, ...withParents(parent)];
+}
+
+/** What a folder's package.json asks for of this package's parts. */
+async function askedIn(root: string): Promise<readonly (readonly [string, string])[]> {
+  const text = await readFile(join(root, "package.json"), "utf8").catch(() => "{}");
+  const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> };
+  return Object.entries(dependencies).filter(([name]) => /^(@seekrl\/|seekrl$)/.test(name));
+}
+
 /** This package, as the project that installed it asks for it; by its folder where it is a clone. */
 async function requirements(target: string): Promise<Record<string, string>> {
   const modules = dirname(packageRoot);
   if (basename(modules) !== "node_modules") return { seekrl: `file:${relative(target, packageRoot)}` };
-  const root = dirname(modules);
-  const text = await readFile(join(root, "package.json"), "utf8").catch(() => "{}");
-  const { dependencies = {} } = JSON.parse(text) as { dependencies?: Record<string, string> };
-  const own = Object.entries(dependencies).filter(([name]) => /^(@seekrl\/|seekrl$)/.test(name));
+  let root = dirname(modules);
+  let own = await askedIn(root);
+  // pnpm keeps packages in a store of the project: it is called in the project, or below it.
+  for (const folder of withParents(process.cwd()))
+    if (own.length === 0) [root, own] = [folder, await askedIn(folder)];
   // Tarballs lie where that project says, seen from it.
   const moved = (wish: string): string =>
     wish.startsWith("file:") ? `file:${relative(target, resolve(root, wish.slice("file:".length)))}` : wish;
