@@ -53,6 +53,9 @@ function movedTo(error: unknown, from: URL): URL | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined;
   const url = new URL(location, from);
   url.searchParams.set("blobs", "true");
+  // One that leads to the repository alone would answer with its main branch.
+  if (!url.pathname.includes("/revision/"))
+    url.pathname += from.pathname.slice(from.pathname.lastIndexOf("/revision/"));
   return url.origin === from.origin ? url : undefined;
 }
 

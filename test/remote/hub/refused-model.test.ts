@@ -64,6 +64,16 @@ test("a model with another name now is fetched where the hub leads, and from no 
   assert.deepEqual(hub.asked, []);
 });
 
+test("a redirect that leaves the revision out leads to the same revision", async () => {
+  const moved = (path: string) => ({
+    location: path.startsWith("/api/") ? `/api/models/${id}` : path.replace("acme/old", id),
+  });
+  await using hub = await startModelHub(id, files, refusing(/acme\/old/, 307, moved));
+  await fetch(hub, "acme/old@v2");
+  const asked = hub.asked.map(({ path }) => path)[0];
+  assert.equal(asked, `/api/models/${id}/revision/v2?blobs=true`);
+});
+
 test("redirects without an end are given up", async () => {
   await using hub = await startModelHub(
     id,
