@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, rm } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { SetupError } from "../setup/report.mjs";
-import { pageParts, writeThirdParty } from "./licences/third-party.mjs";
 import { packageNames, platformNames } from "./platforms.mjs";
 import { writeManifest } from "./tarball.mjs";
 
@@ -64,6 +63,5 @@ export async function stageMain(packed, folder, root) {
   const filter = (path) => isShipped(root, relative(root, path).split(sep).join("/"), files);
   for (const part of files.filter((each) => !each.startsWith("!")))
     await cp(join(root, part), join(folder, part), { recursive: true, filter });
-  await writeThirdParty(folder, await pageParts(root));
   await writeManifest(folder, shippedManifest(manifest, optionalVersions(packed, manifest.version)));
 }

@@ -127,10 +127,10 @@ test("the tarball holds what is built and documented, no source and nothing that
     "LICENSE",
     "NOTICE",
     "README.md",
-    "THIRD_PARTY.md",
     "bin/seekrl.mjs",
     "docs/cli.md",
     "dist/studio/index.html",
+    "dist/studio/LICENSES.md",
   ])
     assert.ok(files.includes(needed), needed);
   const sources = files.filter((path) => /\.(ts|cpp|h)$/.test(path) && !path.endsWith(".d.ts"));

@@ -17,7 +17,7 @@ export const addonParts = async (root) => [
   await npmPart(root, "usearch/numkong", "LICENSE", "The distances of vectors in seekrl.node."),
 ];
 
-/** In the studio's page. */
+/** In the studio's page, which has their licences beside it. */
 export const pageParts = async (root) => [
   await npmPart(root, "preact", "LICENSE", "What draws the page in dist/studio."),
   await npmPart(root, "uplot", "LICENSE", "The curves in it."),
