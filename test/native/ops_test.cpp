@@ -55,8 +55,12 @@ TEST("a bf16 linear and its gradients match double over the rounded values") {
 
 TEST("a product by panels of x has the bits of every other way, and a row's bits are its own") {
   at::manual_seed(7);
-  for (const auto& [m, n, k] :
-       {std::array<int64_t, 3>{1, 3, 6}, {70, 130, 66}, {129, 64, 40}, {20, 70, 1100}, {70, 30, 1100}}) {
+  for (const auto& [m, n, k] : {std::array<int64_t, 3>{1, 3, 6},
+                                {70, 130, 66},
+                                {129, 64, 40},
+                                {20, 70, 1100},
+                                {70, 30, 1100},
+                                {130, 1100, 34}}) {
     const Tensor x = random({m, k}), weight = random({n, k}).to(at::kBFloat16), bias = random({n});
     const Tensor rounded = ops::rounded_rows(x);
     const Tensor by_rows = at::empty({m, n}), by_panels = at::empty({m, n}), alone = at::empty({1, n});

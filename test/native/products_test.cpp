@@ -165,6 +165,24 @@ TEST("a matrix unit's tiles give the exact product up to f32 sums, whatever part
   }
 }
 
+TEST("a panel in strips gives the bits of the panel") {
+  for (const auto& [m, n, k] : {Product{1, 1, 2}, {7, 64, 18}, {6, 33, 258}, {40, 50, 96}}) {
+    with_each_isa([&, m = m, n = n, k = k] {
+      const std::vector<uint16_t> a = rounded(random_floats(m * k, 1)), b = rounded(random_floats(n * k, 2));
+      std::vector<uint16_t> panel(k * kPanelColumns, 1), strips(k * kPanelColumns, 1);
+      pair_columns(panel.data(), {b.data(), k}, n, k);
+      strip_columns(strips.data(), {b.data(), k}, n, k);
+      Floats expected(m * n), c(m * n);
+      pair_matmul(expected.data(), n, {a.data(), k}, panel.data(), m, n, k, Start::kZero);
+      pair_matmul(c.data(), n, {a.data(), k}, {strips.data(), k}, m, n, k, Start::kZero);
+      EXPECT(same_bits(c, expected));
+      tile_matmul<test::EmulatedUnit>(expected.data(), n, {a.data(), k}, panel.data(), m, n, k, Start::kZero);
+      tile_matmul<test::EmulatedUnit>(c.data(), n, {a.data(), k}, {strips.data(), k}, m, n, k, Start::kZero);
+      EXPECT(same_bits(c, expected));
+    });
+  }
+}
+
 TEST("rows become a panel's columns and back, and the panel is that of the transposed rows") {
   for (const auto& [columns, k] : {std::pair<int64_t, int64_t>{1, 2}, {17, 34}, {64, 64}, {63, 100}}) {
     with_each_isa([&, columns = columns, k = k] {

@@ -42,6 +42,15 @@ void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64
             columns);
 }
 
+void strip_columns(uint16_t* strips, const ValueRows& rows, int64_t count, int64_t k) {
+  constexpr int64_t kColumns = Panel::kStripColumns;
+  for (int64_t first = 0; first < count; first += kColumns) {
+    transpose(reinterpret_cast<float*>(strips + first * k), kColumns,
+              reinterpret_cast<const float*>(rows.data + first * rows.stride), rows.stride / 2,
+              std::min(kColumns, count - first), k / 2);
+  }
+}
+
 namespace reference {
 
 namespace {
@@ -80,14 +89,16 @@ void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Valu
   }
 }
 
-void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
-                 int64_t columns, int64_t k, Start start) {
+void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m, int64_t columns,
+                 int64_t k, Start start) {
   for (int64_t row = 0; row < m; ++row) {
     for (int64_t column = 0; column < columns; ++column) {
       float& c = c_MN[row * c_stride + column];
       float sum = start == Start::kSelf ? c : 0.0f;
+      const uint16_t* const pairs =
+          panel.data + column / Panel::kStripColumns * panel.strip_stride + column % Panel::kStripColumns * 2;
       for (int64_t i = 0; i < k / 2; ++i) {
-        sum = add_pair(sum, a_MK.data + row * a_MK.stride + 2 * i, panel + (i * kPanelColumns + column) * 2);
+        sum = add_pair(sum, a_MK.data + row * a_MK.stride + 2 * i, pairs + i * panel.pair_stride);
       }
       c = sum;
     }

@@ -32,6 +32,19 @@ struct ValueRows {
 // beyond the matrix's, every row.
 inline constexpr int64_t even(int64_t k) { return (k + 1) / 2 * 2; }
 
+// A panel, or one in strips of 16 columns, each of them contiguous along K: value (i, column) is at
+// data[column / 16 * strip_stride + i / 2 * pair_stride + column % 16 * 2 + i % 2].
+struct Panel {
+  const uint16_t* data;
+  int64_t pair_stride, strip_stride;
+
+  Panel(const uint16_t* panel) : data(panel), pair_stride(2 * kPanelColumns), strip_stride(2 * kStripColumns) {}
+  Panel(const uint16_t* strips, int64_t k)
+      : data(strips), pair_stride(2 * kStripColumns), strip_stride(k * kStripColumns) {}
+
+  static constexpr int64_t kStripColumns = 16;
+};
+
 // The panel of `columns` columns of K rows, `stride` values apart.
 void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
 
@@ -45,12 +58,15 @@ SEEKRL_KERNEL(pair_columns);
 // The columns of a panel as rows of even K values: what pair_columns makes of them is the panel.
 void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k);
 
+// Columns of a panel in strips, from rows as pair_columns takes them: `count` rows fill whole strips.
+void strip_columns(uint16_t* strips, const ValueRows& rows, int64_t count, int64_t k);
+
 // C = start + A_MK panel for the panel's first `columns` columns; kSelf adds to C, kBias is not taken. K is even. An
 // element's order is one chain over k, on AMX two, of even and odd k, joined after every 16 pairs. One thread;
 // 2 M 64 K FLOP.
 namespace reference {
-void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
-                 int64_t columns, int64_t k, Start start);
+void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m, int64_t columns,
+                 int64_t k, Start start);
 }
 SEEKRL_KERNEL(pair_matmul);
 

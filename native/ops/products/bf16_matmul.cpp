@@ -23,6 +23,10 @@ using kernels::kPanelColumns;
 constexpr int64_t kRowsAtOnce = 512;
 // Rows of a weight that one item multiplies: 128 KB take some microseconds to read, a claim takes a fraction of one.
 constexpr int64_t kItemValues = 65536;
+// Values of a weight that an item keeps in its second-level cache: 1 MB.
+constexpr int64_t kCachedValues = int64_t{1} << 19;
+// kernels::transpose writes rows of a multiple of so many values.
+constexpr int64_t kWholeColumns = 16;
 // Rows of a panel that is laid out and multiplied at once: 64 KB.
 constexpr int64_t kPanelRows = 512;
 
@@ -49,12 +53,12 @@ const uint16_t* panels_of(uint16_t* panels, const Bf16Rows& rows, int num_helper
   return panels;
 }
 
-// Rows of x as the columns of panels, 64 each, k values apart.
+// Rows of x as the columns of panels in strips, 64 each, k values apart.
 const uint16_t* column_panels_of(uint16_t* panels, const Bf16Rows& x, int num_helpers) {
   share_items(num_blocks(x.m, kPanelColumns), num_helpers, x.m * x.k, [&](int64_t p) {
     const int64_t row = p * kPanelColumns;
-    kernels::pair_columns(panels + row * x.k, {x.data + row * x.stride, x.stride}, std::min(kPanelColumns, x.m - row),
-                          x.k);
+    kernels::strip_columns(panels + row * x.k, {x.data + row * x.stride, x.stride}, std::min(kPanelColumns, x.m - row),
+                           x.k);
   });
   return panels;
 }
@@ -100,19 +104,23 @@ void multiply_rows(float* y, int64_t y_stride, const kernels::ValueRows& x, cons
 }
 
 // Rows of the weight times 64 rows of x: y^T, turned.
-void multiply_panel(float* y, int64_t y_stride, const uint16_t* panel, const uint16_t* weight, const float* bias,
+void multiply_panel(float* y, int64_t y_stride, const kernels::Panel& panel, const uint16_t* weight, const float* bias,
                     int64_t m, int64_t n, int64_t k, Activation activation) {
   float* const turned = scratch<float, Scratch::kTurned>(2 * kPanelColumns * kPanelColumns);
-  float* const block = turned + kPanelColumns * kPanelColumns;
-  for (int64_t column = 0; column < n; ++column) {
-    std::fill_n(turned + column * kPanelColumns, m, bias == nullptr ? 0.0f : bias[column]);
+  for (int64_t column = 0; column < n && bias != nullptr; ++column) {
+    std::fill_n(turned + column * kPanelColumns, m, bias[column]);
   }
-  kernels::pair_matmul(turned, kPanelColumns, {weight, k}, panel, n, m, k, kernels::Start::kSelf);
-  kernels::transpose(block, kPanelColumns, turned, kPanelColumns, n, m);
-  for (int64_t row = 0; row < m; ++row) {
-    std::copy_n(block + row * kPanelColumns, n, y + row * y_stride);
-    if (activation == Activation::kGelu) kernels::gelu(y + row * y_stride, y + row * y_stride, n);
+  kernels::pair_matmul(turned, kPanelColumns, {weight, k}, panel, n, m, k,
+                       bias == nullptr ? kernels::Start::kZero : kernels::Start::kSelf);
+  if (n % kWholeColumns == 0) {
+    kernels::transpose(y, y_stride, turned, kPanelColumns, n, m);
+  } else {
+    float* const block = turned + kPanelColumns * kPanelColumns;
+    kernels::transpose(block, kPanelColumns, turned, kPanelColumns, n, m);
+    for (int64_t row = 0; row < m; ++row) std::copy_n(block + row * kPanelColumns, n, y + row * y_stride);
   }
+  if (activation != Activation::kGelu) return;
+  for (int64_t row = 0; row < m; ++row) kernels::gelu(y + row * y_stride, y + row * y_stride, n);
 }
 
 }  // namespace
@@ -170,13 +178,18 @@ void bf16_linear_by_panels(float* y_MN, int64_t y_stride, const Bf16Rows& x_MK, 
   const int64_t m = x_MK.m, k = x_MK.k, num_panels = num_blocks(m, kPanelColumns);
   const uint16_t* const panels =
       column_panels_of(scratch<uint16_t, Scratch::kPanels>(num_panels * kPanelColumns * k), x_MK, num_helpers);
-  // An item's rows of the weight are read from memory once, for all panels.
-  share_items(num_blocks(n, kPanelColumns), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
-    const int64_t column = item * kPanelColumns, width = std::min(kPanelColumns, n - column);
+  // An item's rows of the weight stay in its second-level cache: the more they are, the fewer times all panels pass by.
+  const int64_t num_parts = num_blocks(n, kPanelColumns),
+                most = std::max<int64_t>(kCachedValues / (k * kPanelColumns), 1);
+  const int64_t parts = std::clamp<int64_t>(num_parts / (4 * (num_helpers + 1)), 1, most);
+  share_items(num_blocks(num_parts, parts), num_helpers, std::max<int64_t>(m, 8) * n * k, [&](int64_t item) {
+    const int64_t first = item * parts * kPanelColumns, end = std::min(n, first + parts * kPanelColumns);
     for (int64_t row = 0; row < m; row += kPanelColumns) {
-      multiply_panel(y_MN + row * y_stride + column, y_stride, panels + row * k, weight_NK + column * k,
-                     bias_N == nullptr ? nullptr : bias_N + column, std::min(kPanelColumns, m - row), width, k,
-                     activation);
+      for (int64_t column = first; column < end; column += kPanelColumns) {
+        multiply_panel(y_MN + row * y_stride + column, y_stride, {panels + row * k, k}, weight_NK + column * k,
+                       bias_N == nullptr ? nullptr : bias_N + column, std::min(kPanelColumns, m - row),
+                       std::min(kPanelColumns, end - column), k, activation);
+      }
     }
   });
 }

@@ -239,8 +239,8 @@ inline void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns
 
 // kRows x (kVectors * 16) elements of C, the last vector of `last`: all of K in registers.
 template <int kRows, int kVectors>
-inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const uint16_t* panel, int64_t last,
-                           int64_t k, Start start) {
+inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const Panel& panel, int64_t last, int64_t k,
+                           Start start) {
   const auto count = [&](int v) { return v + 1 < kVectors ? kLanes : last; };
   Lanes sums[kRows][kVectors];
   for (int r = 0; r < kRows; ++r) {
@@ -252,7 +252,8 @@ inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const
     // So few columns are bound by reading A.
     if (kVectors <= 2 && i % kPairLanes == 0) call_rows(a, i, kRows);
     Pairs b[kVectors];
-    for (int v = 0; v < kVectors; ++v) b[v] = load_pairs(panel + i * kPanelColumns + v * kPairLanes);
+    const uint16_t* const pairs = panel.data + i / 2 * panel.pair_stride;
+    for (int v = 0; v < kVectors; ++v) b[v] = load_pairs(pairs + v * panel.strip_stride);
     for (int r = 0; r < kRows; ++r) {
       const Pairs factor = broadcast_pair(a.data + r * a.stride + i);
       for (int v = 0; v < kVectors; ++v) sums[r][v] = add_products(sums[r][v], factor, b[v]);
@@ -263,7 +264,7 @@ inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const
   }
 }
 
-inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
+inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m,
                         int64_t columns, int64_t k, Start start) {
   constexpr int64_t kWidth = kBf16Vectors * kLanes;
   for_row_groups(m, [&](int64_t row, auto rows) {
@@ -271,8 +272,10 @@ inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, co
     for (int64_t column = 0; column < columns; column += kWidth) {
       const int64_t left = columns - column < kWidth ? columns - column : kWidth;
       const int64_t num_vectors = (left + kLanes - 1) / kLanes;
+      Panel part = panel;
+      part.data += column / kLanes * panel.strip_stride;
       with_count<kBf16Vectors>(num_vectors, [&](auto vectors) {
-        multiply_pairs<rows, vectors>(c_MN + row * c_stride + column, c_stride, a, panel + column * 2,
+        multiply_pairs<rows, vectors>(c_MN + row * c_stride + column, c_stride, a, part,
                                       left - (num_vectors - 1) * kLanes, k, start);
       });
     }

@@ -11,14 +11,12 @@ namespace seekrl::kernels {
 
 // A tile is 16 rows of 64 bytes: 16 x 16 sums, 16 rows of 32 values, or 16 pairs of rows with 16 columns each.
 inline constexpr int64_t kTileSize = 16, kTileDepth = 32;
-// Rows of A, from memory, that are called into the second-level cache ahead.
-inline constexpr int64_t kTileRowsAhead = 32;
 
 // What of a product one block of 2 x 2 tiles of sums covers.
 struct TileBlock {
   const uint16_t* a;
   int64_t a_stride;
-  const uint16_t* panel;
+  Panel panel;
   int64_t rows, columns, k;  // rows and columns that exist, at most 32 each
 
   bool has_low_rows() const { return rows > kTileSize; }
@@ -43,12 +41,12 @@ inline void load_rows(const TileBlock& of, int64_t row, int64_t i) {
 // Tile `tile` <- 16 columns of the panel from `column` on, pairs from i / 2 on.
 template <class Unit, int tile>
 inline void load_pairs(const TileBlock& of, int64_t column, int64_t i) {
-  constexpr int64_t kPanelStride = 2 * kPanelColumns;
-  const uint16_t* from = of.panel + i * kPanelColumns + 2 * column;
-  if (of.k - i >= kTileDepth) return Unit::template load<tile>(from, kPanelStride * sizeof(uint16_t));
+  const int64_t stride = of.panel.pair_stride;
+  const uint16_t* from = of.panel.data + column / kTileSize * of.panel.strip_stride + i / 2 * stride;
+  if (of.k - i >= kTileDepth) return Unit::template load<tile>(from, stride * static_cast<int64_t>(sizeof(uint16_t)));
   uint16_t part[kTileSize * kTileDepth] = {};
   for (int64_t pair = 0; pair < (of.k - i) / 2; ++pair) {
-    std::memcpy(part + pair * kTileDepth, from + pair * kPanelStride, kTileDepth * sizeof(uint16_t));
+    std::memcpy(part + pair * kTileDepth, from + pair * stride, kTileDepth * sizeof(uint16_t));
   }
   Unit::template load<tile>(part, kTileDepth * sizeof(uint16_t));
 }
@@ -90,7 +88,6 @@ inline void multiply_block(float* c, int64_t c_stride, const TileBlock& of, Star
     start_sums<Unit, tile>(c + row * c_stride + column, c_stride, of.rows - row, of.columns - column, start);
   });
   for (int64_t i = 0; i < of.k; i += kTileDepth) {
-    for (int64_t r = 0; r < of.rows; ++r) __builtin_prefetch(of.a + (kTileRowsAhead + r) * of.a_stride + i, 0, 2);
     load_rows<Unit, 4>(of, 0, i);
     load_pairs<Unit, 6>(of, 0, i);
     Unit::template multiply<0, 4, 6>();
@@ -109,15 +106,17 @@ inline void multiply_block(float* c, int64_t c_stride, const TileBlock& of, Star
 }
 
 template <class Unit>
-void tile_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const uint16_t* panel, int64_t m,
-                 int64_t columns, int64_t k, Start start) {
+void tile_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m, int64_t columns,
+                 int64_t k, Start start) {
   constexpr int64_t kBlock = 2 * kTileSize;
   Unit::configure();
   for (int64_t row = 0; row < m; row += kBlock) {
     for (int64_t column = 0; column < columns; column += kBlock) {
+      Panel part = panel;
+      part.data += column / kTileSize * panel.strip_stride;
       const TileBlock block = {a_MK.data + row * a_MK.stride,
                                a_MK.stride,
-                               panel + 2 * column,
+                               part,
                                std::min(kBlock, m - row),
                                std::min(kBlock, columns - column),
                                k};
