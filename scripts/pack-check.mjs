@@ -1,14 +1,12 @@
 /**
  * The dry run of a release on this machine: publishes tarballs to a registry of its own and installs them as a stranger
- * would, without install scripts, compiler, CMake or Python: `node scripts/pack-check.mjs [--packed FOLDER] [--node FILE ...]
- * [--root FOLDER] [MANAGER ...]`. Managers: npm, pnpm, yarn and bun, all unless named; `--node` are other Nodes than this one for
- * them to run, one after another; `--root` is another Linux, in which all but the registry runs (needs root's rights).
+ * would, without install scripts, compiler, CMake or Python; `usage` says how it is called.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCall } from "./pack/call.mjs";
 import { consume } from "./pack/check/consumer.mjs";
 import { machineIn, thisMachine } from "./pack/check/machine.mjs";
 import { managersIn, npmFolder } from "./pack/check/managers.mjs";
@@ -17,6 +15,14 @@ import { tarballsIn } from "./pack/tarball.mjs";
 import { bytesText, runMain, SetupError, say, step } from "./setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+
+const usage = `usage: npm run pack:check -- [--packed FOLDER] [--node FILE ...] [--root FOLDER] [MANAGER ...]
+
+Managers: npm, pnpm, yarn and bun, all unless named.
+  --packed FOLDER   of the tarballs; build/pack unless given
+  --node FILE       another Node than this one for them to run; may come again
+  --root FOLDER     another Linux, in which all but the registry runs; needs root's rights
+`;
 
 function chosen(all, names) {
   const unknown = names.find((name) => !all.includes(name));
@@ -48,14 +54,13 @@ async function tryAll(names, nodes, where) {
 }
 
 async function main() {
-  const { values, positionals } = parseArgs({
-    options: {
-      packed: { type: "string" },
-      node: { type: "string", multiple: true },
-      root: { type: "string" },
-    },
-    allowPositionals: true,
+  const call = readCall(usage, {
+    packed: { type: "string" },
+    node: { type: "string", multiple: true },
+    root: { type: "string" },
   });
+  if (call === undefined) return;
+  const { values, positionals } = call;
   const tarballs = await tarballsIn(resolve(values.packed ?? join(root, "build", "pack")));
   const tools = await installTools(join(root, "build", "pack-check"));
   const names = chosen(Object.keys(managersIn(tools)), positionals);

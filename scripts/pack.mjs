@@ -1,32 +1,49 @@
-/**
- * Assembles what is published into a folder, `build/pack` unless given: `node scripts/pack.mjs [--out FOLDER] [PART ...]`.
- *
- * Parts: `platform` (the addons of this machine's platform), `libtorch` (its libraries), `seekrl` (all that is no machine
- * code, which names the packages for platforms whose tarballs lie in the folder), `sbom` (what all of them are made of); all unless named.
- */
+/** Assembles what is published into a folder, as tarballs; `usage` says how it is called. */
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readCall } from "./pack/call.mjs";
+import { compileChanged } from "./pack/fresh.mjs";
 import { stageLibtorch } from "./pack/libtorch-package.mjs";
 import { stageMain } from "./pack/main-package.mjs";
 import { stagePlatform } from "./pack/platform-package.mjs";
 import { platformOf } from "./pack/platforms.mjs";
 import { writeSbom } from "./pack/sbom.mjs";
 import { pack, packedManifests } from "./pack/tarball.mjs";
-import { runMain, SetupError } from "./setup/report.mjs";
+import { runMain, SetupError, say } from "./setup/report.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
 const stages = {
   platform: (folder) => stagePlatform(platformOf(), folder, root),
   libtorch: (folder) => stageLibtorch(platformOf(), folder, root),
-  seekrl: async (folder, out) => stageMain(await packedManifests(out), folder, root),
+  seekrl: async (folder, out) => {
+    await compileChanged(root);
+    await stageMain(await packedManifests(out), folder, root);
+  },
 };
+
+const usage = `usage: npm run pack -- [--out FOLDER] [PART ...]
+
+Builds what has changed and makes tarballs of it in FOLDER, build/pack unless given. Parts, all unless named:
+  platform   the addons of this machine's platform
+  libtorch   its libraries
+  seekrl     all that is no machine code; it names the packages for platforms whose tarballs lie in the folder
+  sbom       sbom.cdx.json, what all of them are made of
+`;
+
+/** Where the tarballs lie and, once `seekrl` is among them, what installs them. */
+function tellNext(out, parts) {
+  const shown = /[^\w./-]/.test(out) ? `"${out}"` : out;
+  say(`the tarballs lie in ${out}`);
+  if (parts.includes("seekrl")) say(`in your project: npm install ${shown}/*.tgz && npx seekrl doctor`);
+}
 
 /** Packs parts one after another: the last names those before it. */
 async function main() {
-  const { values, positionals } = parseArgs({ options: { out: { type: "string" } }, allowPositionals: true });
+  const call = readCall(usage, { out: { type: "string" } });
+  if (call === undefined) return;
+  const { values, positionals } = call;
   const out = resolve(values.out ?? join(root, "build", "pack"));
   const parts = [...Object.keys(stages), "sbom"];
   const unknown = positionals.find((part) => !parts.includes(part));
@@ -40,6 +57,7 @@ async function main() {
     await rm(folder, { recursive: true });
   }
   if (wanted.includes("sbom")) await writeSbom(out, root);
+  tellNext(out, wanted);
 }
 
 await runMain(main);

@@ -1,6 +1,6 @@
 /** What `npm run pack` puts together: manifests, the libraries of libtorch, and what it refuses. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -162,3 +162,21 @@ test("Intel's library is named where it is: on Intel's processors", async () => 
     assert.equal(/Intel/.test(readme(platform, name, "2.13.0", [])), isThere, name);
   }
 });
+
+for (const [script, options] of [
+  ["pack", "[--out FOLDER] [PART ...]"],
+  ["pack-check", "[--packed FOLDER] [--node FILE ...] [--root FOLDER] [MANAGER ...]"],
+] as const) {
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [join(projectRoot, "scripts", `${script}.mjs`), ...args], {
+      encoding: "utf8",
+    });
+
+  test(`${script} --help prints how it is called, and an option that is none is one sentence`, () => {
+    const usage = `usage: npm run ${script.replace("-", ":")} -- ${options}`;
+    const help = run("--help");
+    assert.deepEqual([help.status, help.stdout.split("\n")[0], help.stderr], [0, usage, ""]);
+    const { status, stderr } = run("--nonsense");
+    assert.deepEqual([status, stderr], [1, `seekrl: Unknown option '--nonsense'. ${usage}\n`]);
+  });
+}

@@ -1,7 +1,18 @@
-/** Addons that are older than the JavaScript beside them: one error when they load, and none is packed. */
+/** What is built is older than its sources: an addon is one error when it loads, and neither it nor JavaScript is packed so. */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -108,4 +119,50 @@ test("an addon that is older than its sources is built before it is packed, or n
     bringUpToDate(root, files),
     /older than their sources, which do not build:[\s\S]*Remedy/,
   );
+});
+
+/** A checkout of one module beside the index, with a page that needs no building. */
+async function smallCheckout(): Promise<string> {
+  const root = join(scratch, "small");
+  await cp(join(projectRoot, "scripts"), join(root, "scripts"), { recursive: true });
+  await symlink(join(projectRoot, "node_modules"), join(root, "node_modules"));
+  for (const folder of ["lib", "web", "apps/studio/api", "dist/studio"])
+    await mkdir(join(root, folder), { recursive: true });
+  const compilerOptions = {
+    ...{ rootDir: ".", outDir: "dist", incremental: true, tsBuildInfoFile: "dist/.tsbuildinfo" },
+    ...{ module: "nodenext", types: [] },
+  };
+  const manifest = { name: "seekrl", version: "0.1.0", type: "module", files: ["dist/lib", "dist/studio"] };
+  const texts = {
+    "package.json": JSON.stringify(manifest),
+    "tsconfig.json": JSON.stringify({ compilerOptions, include: ["lib"] }),
+    "lib/index.ts": 'export * from "./before.js";',
+    "lib/before.ts": "export const answer = 42;",
+  };
+  for (const [file, text] of Object.entries(texts)) await writeFile(join(root, file), text);
+  for (const file of ["CHANGELOG.md", "LICENSE", "README.md", "package-lock.json", "apps/studio/api.ts"])
+    await writeFile(join(root, file), "");
+  await writeFile(join(root, "dist/studio/index.html"), "");
+  for (const file of ["package-lock.json", "apps/studio/api.ts"]) await utimes(join(root, file), 1, 1);
+  return root;
+}
+
+test("a module that has moved since the last compilation is packed where it stands; what does not compile is not packed", async () => {
+  const root = await smallCheckout();
+  const out = join(root, "out");
+  const pack = () =>
+    promisify(execFile)(process.execPath, [join(root, "scripts/pack.mjs"), "--out", out, "seekrl"]);
+  const modules = async () => {
+    const { stdout } = await promisify(execFile)("tar", ["-tzf", join(out, "seekrl-0.1.0.tgz")]);
+    return [...stdout.matchAll(/dist\/lib\/(.*)/g)].map(([, name]) => name).sort();
+  };
+  await pack();
+  assert.deepEqual(await modules(), ["before.js", "index.js"]);
+  await rename(join(root, "lib/before.ts"), join(root, "lib/after.ts"));
+  await writeFile(join(root, "lib/index.ts"), 'export * from "./after.js";');
+  const { stderr } = await pack();
+  assert.deepEqual(await modules(), ["after.js", "index.js"]);
+  assert.ok(stderr.endsWith(`in your project: npm install ${out}/*.tgz && npx seekrl doctor\n`), stderr);
+  await writeFile(join(root, "lib/index.ts"), 'export * from "./before.js";');
+  await assert.rejects(pack(), /older than its sources, which do not compile: nothing is packed/);
 });
