@@ -62,7 +62,7 @@ for (const { file, text } of pages) {
   test(`the examples of docs/${file} run`, async () => {
     for (const block of blocks) {
       const code = block
-        .replace(/^import .*$/gm, "")
+        .replace(/^import [^;]*;$/gm, "")
         .replace(/^export /gm, "")
         .replace("http://127.0.0.1:8000", String(scope.retrieverUrl));
       await assert.doesNotReject(runExample(code, { ...scope, ...everything, apiKey: "none" }), `\n${block}`);

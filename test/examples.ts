@@ -85,6 +85,7 @@ export async function prepareExamples(
   const { format, sampling, reward } = recipe;
   const own = {
     chatTemplate,
+    recipe: { ...recipe, limits },
     format,
     limits,
     sampling,

@@ -25,21 +25,6 @@ test("an agent with its tool and its reward has at most 30 lines, the reward at 
   assert.ok(lines[2]!.length <= 10);
 });
 
-test("the program is typed right against the package's own types", () => {
-  const file = join(projectRoot, "dist", "own-agent.ts");
-  const host = ts.createCompilerHost({});
-  const read = host.getSourceFile;
-  host.getSourceFile = (name, target) =>
-    name === file ? ts.createSourceFile(name, program, target) : read(name, target);
-  const options = { strict: true, noEmit: true, types: ["node"], target: ts.ScriptTarget.ES2023 };
-  const modules = { module: ts.ModuleKind.NodeNext, lib: ["lib.es2023.d.ts", "lib.esnext.disposable.d.ts"] };
-  const program_ = ts.createProgram([file], { ...options, ...modules, skipLibCheck: true }, host);
-  const wrong = ts.getPreEmitDiagnostics(program_).map(({ messageText }) => {
-    return ts.flattenDiagnosticMessageText(messageText, "\n");
-  });
-  assert.deepEqual(wrong, []);
-});
-
 test("an agent of one's own is trained on the world by the program of the page", async () => {
   // Inside of the package, so that "seekrl" is the package itself.
   const folder = join(projectRoot, "dist", "own-agent");

@@ -71,7 +71,7 @@ export class Reranker {
   score(
     query: string,
     passages: readonly string[],
-    options: { readonly signal?: AbortSignal } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Float32Array> {
     return this.scorePairs(
       passages.map((passage) => [query, passage] as const),
@@ -89,7 +89,7 @@ export class Reranker {
    */
   async scorePairs(
     pairs: readonly (readonly [string, string])[],
-    options: { readonly signal?: AbortSignal } = {},
+    options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Float32Array> {
     const { signal } = checkOptions("reranker.scorePairs", options, { signal: "signal" });
     const { tokenizer, maxTokens } = this.#native;
