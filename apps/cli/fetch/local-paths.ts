@@ -1,6 +1,8 @@
 /** Models and data that options name elsewhere: each becomes a path of this machine before a command sees it. */
 import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
 import { codeOf, SeekError } from "../../../lib/base/errors.ts";
+import { packageRoot } from "../../../lib/base/package-root.ts";
 import type { CommandIo } from "../command.ts";
 import type { Field } from "../fields.ts";
 import { notHere } from "../report/missing-path.ts";
@@ -13,7 +15,14 @@ type Values = Record<string, unknown>;
 function asNoPath(error: unknown, text: string): unknown {
   const code = codeOf(error);
   if (code === undefined || code === "ERR_ABORTED" || text.startsWith("hf://")) return error;
-  return new SeekError(code, `${text}${notHere}${(error as Error).message}`, { cause: error });
+  const message = `${text}${notHere}${(error as Error).message}${shippedPlace(text)}`;
+  return new SeekError(code, message, { cause: error });
+}
+
+/** Where a model of this package lies, for who gives the path that it has in a clone. */
+function shippedPlace(text: string): string {
+  const folder = join(packageRoot, text);
+  return existsSync(folder) ? `; the one that seekrl brings is ${relative(process.cwd(), folder)}` : "";
 }
 
 /** A path of this machine; a model of the hub becomes one. */

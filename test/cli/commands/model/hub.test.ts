@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { type ModelHub, startModelHub } from "../../../remote/hub/model-hub.ts";
-import { runCli, runCliWith } from "../../run-cli.ts";
+import { runCli, runCliIn, runCliWith } from "../../run-cli.ts";
 
 const id = "Qwen/Qwen2.5-0.5B-Instruct";
 let [folder, hub] = ["", undefined] as unknown as [string, ModelHub];
@@ -80,6 +80,22 @@ test("a path with a slip of the pen is said to be no path, and no name either", 
   const { code, stderr } = await run("generate", "--model", "modles/qwen", "--prompt", "Who");
   assert.equal(code, 1);
   assert.match(stderr, /modles\/qwen: no such file or folder here; on the hub: .*got 404/);
+});
+
+test("of a model that the package brings it is said where it lies, to who gives the path that a clone has", async () => {
+  process.env.HF_ENDPOINT = hub.url;
+  const { code, stderr } = await runCliIn(
+    folder,
+    "generate",
+    "--model",
+    "world/checkpoint",
+    "--prompt",
+    "Who",
+  );
+  delete process.env.HF_ENDPOINT;
+  assert.equal(code, 1);
+  const shipped = relative(folder, join(projectRoot, "world", "checkpoint"));
+  assert.ok(stderr.trim().endsWith(`; the one that seekrl brings is ${shipped}`), stderr);
 });
 
 test("a model of the hub is planned from its config.json alone, later without the hub", async () => {
