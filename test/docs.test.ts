@@ -9,6 +9,7 @@ import { commands } from "../apps/cli/commands.ts";
 import { flagsOf } from "../apps/cli/flags.ts";
 import { readOptions } from "../apps/cli/options.ts";
 import { projectRoot } from "./project.ts";
+import { withCallsJoined } from "./site/code-blocks.ts";
 
 const docs = readdirSync(join(projectRoot, "docs"), { recursive: true, encoding: "utf8" }).map((file) =>
   join("docs", file),
@@ -18,7 +19,7 @@ const pages = ["README.md", "ARCHITECTURE.md", ...docs]
   .map((file) => ({ file, text: readFileSync(join(projectRoot, file), "utf8") }));
 
 const calls = pages.flatMap(({ file, text }) =>
-  [...text.matchAll(/^npx seekrl (.*)$/gm)].flatMap(([call, line = ""]) =>
+  [...withCallsJoined(text).matchAll(/^npx seekrl (.*)$/gm)].flatMap(([call, line = ""]) =>
     callsOf(line, call, { file, text }),
   ),
 );

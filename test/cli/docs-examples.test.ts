@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
+import { withCallsJoined } from "../site/code-blocks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -18,7 +19,7 @@ function readPage(name: string): string {
 }
 
 function callsOf(text: string): string[] {
-  return [...text.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call);
+  return [...withCallsJoined(text).matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call);
 }
 
 /** Trainings of minutes, services that run until they are stopped, models of the hub: each has tests of its own. */

@@ -7,6 +7,7 @@ import { parseAllDocuments } from "yaml";
 import { launchOf } from "../../apps/cli/commands/launch/launch.ts";
 import { rankEnvironment } from "../../apps/cli/commands/launch/rank-environment.ts";
 import { projectRoot } from "../project.ts";
+import { withCallsJoined } from "../site/code-blocks.ts";
 import { type Call, dryRun, requireOneJob } from "./dry-run.ts";
 import {
   at,
@@ -70,8 +71,8 @@ function requireTraining(calls: readonly Call[]): NodeJS.ProcessEnv[] {
 }
 
 test("seekrl launch on one machine and by hand on two makes one job", () => {
-  const calls = [...page.matchAll(/^npx seekrl (launch .* -- train --config .*)$/gm)].map(([, call = ""]) =>
-    call.split(" "),
+  const calls = [...withCallsJoined(page).matchAll(/^npx seekrl (launch .* -- train --config .*)$/gm)].map(
+    ([, call = ""]) => call.split(" "),
   );
   assert.equal(calls.length, 3);
   const [one = [], ...two] = calls.map((args) => launched({ args, variables: {} }));

@@ -75,6 +75,17 @@ test("every code block is of a kind that something checks", () => {
   assert.ok(blocks.length > 190);
 });
 
+/** What cannot be broken: an option on a line of its own. */
+const lone = /^ {2}--\S+ (?:\$?'[^']*'|\S+)(?: \\)?$/;
+
+test("no line of a program or a call is wider than the text of the site", () => {
+  const shown = blocks.filter((block) => ["run as TypeScript", "shell"].includes(kindOf(block) ?? ""));
+  const lines = shown.flatMap(({ file, text }) => text.split("\n").map((line) => ({ file, line })));
+  // What a server answers stands below a call of curl.
+  const wide = lines.filter(({ line }) => line.length > 100 && !lone.test(line) && !/^[[{]/.test(line));
+  assert.deepEqual(wide, []);
+});
+
 test("every call of seekrl that a page shows is one that its command takes, values included", async () => {
   const wrong: string[] = [];
   let count = 0;

@@ -43,9 +43,14 @@ function wordsOf(line: string): string[] {
   );
 }
 
+/** A text in which a call of several lines stands on one. */
+export function withCallsJoined(text: string): string {
+  return text.replaceAll(/ \\\n\s*/g, " ");
+}
+
 /** The calls of a block, lines that go on put together; what a quote holds together may have lines. */
 export function shellCalls({ text }: Pick<CodeBlock, "text">): ShellCall[] {
-  const plain = text.replaceAll(/\\\n\s*/g, " ").replaceAll(/(?:^| +)# .*$/gm, "");
+  const plain = withCallsJoined(text).replaceAll(/(?:^| +)# .*$/gm, "");
   const lines = plain.match(/(?:'[^']*'|"[^"\n]*"|[^\n'"])+/g) ?? [];
   return lines.filter((line) => line.trim() !== "").map((line) => ({ line, words: wordsOf(line) }));
 }

@@ -15,12 +15,15 @@ import { Model } from "../../../lib/model/model.ts";
 import { closeExamples, prepareExamples, runExample } from "../../examples.ts";
 import { projectRoot } from "../../project.ts";
 import { everything } from "../../public.ts";
+import { withCallsJoined } from "../../site/code-blocks.ts";
 
 const page = readFileSync(join(projectRoot, "docs", "train-from-traffic.md"), "utf8");
 const [client = "", program = ""] = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(
   ([, code = ""]) => code,
 );
-const calls = [...page.matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) => call.replaceAll('"', ""));
+const calls = [...withCallsJoined(page).matchAll(/^npx seekrl (.*)$/gm)].map(([, call = ""]) =>
+  call.replaceAll('"', ""),
+);
 const [serve = "", serveLearnt = ""] = calls;
 const seekrl = join(projectRoot, "bin", "seekrl.mjs");
 

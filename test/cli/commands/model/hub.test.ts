@@ -6,6 +6,7 @@ import { join, relative } from "node:path";
 import { after, before, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { type ModelHub, startModelHub } from "../../../remote/hub/model-hub.ts";
+import { withCallsJoined } from "../../../site/code-blocks.ts";
 import { runCli, runCliIn, runCliWith } from "../../run-cli.ts";
 
 const id = "Qwen/Qwen2.5-0.5B-Instruct";
@@ -127,7 +128,9 @@ test("a model of the hub is planned from its config.json alone, later without th
 
 test("the calls of the page about models end well", async () => {
   const page = await readFile(join(projectRoot, "docs", "models.md"), "utf8");
-  const calls = [...page.matchAll(/^npx seekrl (generate --model Qwen\/.*) --prompt "(.*)"$/gm)];
+  const calls = [
+    ...withCallsJoined(page).matchAll(/^npx seekrl (generate --model Qwen\/.*) --prompt "(.*)"$/gm),
+  ];
   assert.equal(calls.length, 2);
   for (const [, call = "", prompt = ""] of calls) {
     const { code, stderr } = await run(...call.split(" "), "--prompt", prompt, "--max-tokens", "2");
