@@ -53,6 +53,10 @@ const others = readdirSync(root)
 const api = { text: "The library", link: "/api/index.html", target: "_self" };
 sidebar.find(({ text }) => text === "Reference").items.push(api);
 
+/** The repository, which a workflow knows by its name. */
+const { GITHUB_REPOSITORY: repository } = process.env;
+const clone = { text: "Repository", link: `https://github.com/${repository}` };
+
 /** Where the site stands on its server, as site/build.mjs says. */
 const base = process.env.SEEKRL_SITE_BASE ?? "/";
 
@@ -76,7 +80,7 @@ export default {
   vite: { build: { chunkSizeWarningLimit: 4000 } },
   themeConfig: {
     sidebar,
-    nav: [api],
+    nav: repository === undefined ? [api] : [api, clone],
     outline: [2, 3],
     search: { provider: "local" },
     docFooter: { prev: "Before", next: "Next" },

@@ -130,7 +130,7 @@ async function smallCheckout(): Promise<string> {
     await mkdir(join(root, folder), { recursive: true });
   const compilerOptions = {
     ...{ rootDir: ".", outDir: "dist", incremental: true, tsBuildInfoFile: "dist/.tsbuildinfo" },
-    ...{ module: "nodenext", types: [] },
+    ...{ module: "nodenext", types: [], skipLibCheck: true },
   };
   const manifest = { name: "seekrl", version: "0.1.0", type: "module", files: ["dist/lib", "dist/studio"] };
   const texts = {
