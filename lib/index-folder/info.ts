@@ -1,10 +1,21 @@
-/** What an index folder holds, and whether it is sound. */
+/** What an index folder holds, whether it is sound, and whether it is searched as another one. */
+import { open, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { checkArgument, checkOptions } from "../base/check-options.ts";
-import { codeOf } from "../base/errors.ts";
+import { codeOf, SeekError } from "../base/errors.ts";
+import { digestOf } from "../base/files/digests.ts";
 import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
-import { countLive, embedderSegment, type IndexSettings, listFiles, type SegmentEntry } from "./manifest.ts";
+import {
+  countLive,
+  type EmbedderSettings,
+  embedderSegment,
+  type IndexSettings,
+  listFiles,
+  type SegmentEntry,
+  segmentFolder,
+} from "./manifest.ts";
 import { needManifest, openOwnEmbedder } from "./open.ts";
-import { Segment } from "./segment.ts";
+import { Segment, segmentFiles } from "./segment.ts";
 
 /** One segment. */
 export interface SegmentInfo {
@@ -84,4 +95,50 @@ export async function indexInfo(
     bytes: sum(({ bytes }) => bytes),
     ...{ settings, segments, problems, checkedBytes: checks.checkedBytes },
   };
+}
+
+/** Every file that native code writes begins with so many bytes, which have the checksum of all that follow. */
+const headerBytes = 128;
+
+async function headerOf(path: string): Promise<string> {
+  try {
+    await using file = await open(path);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
+    return digestOf(buffer.subarray(0, bytesRead));
+  } catch (cause) {
+    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** An embedder without its places: the segment that has it, the path of an encoder that is known by its fingerprint. */
+function placeless(embedder: EmbedderSettings): object {
+  if (embedder.kind === "hashed") return { kind: embedder.kind, dim: embedder.dim };
+  const { path: _, ...content } = embedder;
+  return content;
+}
+
+/** What a segment was made of; its indexes follow from it and the settings. */
+async function sourcesOf(folder: string, entry: SegmentEntry): Promise<unknown[]> {
+  const path = (name: string): string => join(folder, segmentFolder(entry), name);
+  const { passages, embedder } = segmentFiles;
+  const written = [passages, embedder].filter((name) => entry.files[name] !== undefined);
+  const headers = await Promise.all(written.map((name) => headerOf(path(name))));
+  const removed = entry.removed && digestOf(await readFile(path(entry.removed.file)));
+  return [entry.count, ...headers, removed ?? null];
+}
+
+/**
+ * A digest of what searches of an index depend on: settings, passages, embedder, what was removed. A build of the same corpus in the
+ * same way has the same one, in whichever folder, and whatever stood there before.
+ *
+ * @param folder the index
+ * @returns SHA-256, in hexadecimal; of each large file only the header is read, which has its checksum
+ * @throws ERR_IO when there is no index, or one of its files; ERR_FORMAT when its manifest is damaged
+ */
+export async function indexDigest(folder: string): Promise<string> {
+  const { settings, part, segments } = await needManifest(folder);
+  const { bm25, dense } = settings;
+  const vectors = dense && { ...dense, embedder: placeless(dense.embedder) };
+  const sources = await Promise.all(segments.map((entry) => sourcesOf(folder, entry)));
+  return digestOf(JSON.stringify([bm25 ?? null, vectors ?? null, part ?? null, sources]));
 }

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { addToIndex } from "../../lib/index-folder/change/edit.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
+import { indexDigest } from "../../lib/index-folder/info.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
 import { jsonLinesFile } from "./corpus-file.ts";
@@ -276,4 +277,30 @@ test("how long reading a file of passages will take is told from the share of it
   const told = remaining.filter((seconds) => seconds !== undefined);
   assert.ok(told.length >= 5 && told.every((seconds) => seconds >= 0));
   assert.equal(told.at(-1), 0);
+});
+
+test("an index built again in its folder has the digest that it had; other passages or settings have another", async () => {
+  const [out, other] = [join(folder, "again"), join(folder, "elsewhere")];
+  const corpus = passages.slice(0, 60);
+  const built = async (given: Omit<Parameters<typeof buildIndex>[0], "out">, into = out): Promise<string> => {
+    await buildIndex({ ...given, out: into });
+    return indexDigest(into);
+  };
+  const first = await built({ corpus });
+  assert.equal(await built({ corpus }), first);
+  assert.deepEqual(await readdir(join(out, "segments")), ["2"]);
+  assert.equal(await built({ corpus }, other), first);
+  // As many letters as before, so that no size differs.
+  const changed = corpus.with(7, { ...corpus[7]!, text: corpus[7]!.text.replaceAll("e", "a") });
+  const digests = [
+    first,
+    await built({ corpus: changed }),
+    await built({ corpus, bm25: { k1: 1.5 } }),
+    await built({ corpus, dense: false }),
+  ];
+  await addToIndex(other, passages.slice(60, 70));
+  digests.push(await indexDigest(other));
+  await removeFromIndex(other, [passages[61]!.id]);
+  digests.push(await indexDigest(other));
+  assert.equal(new Set(digests).size, 6);
 });

@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { pinnedAddress } from "../../../lib/base/files/hub-cache.ts";
-import { manifestFile } from "../../../lib/index-folder/manifest.ts";
+import { isOfIndex } from "../../../lib/index-folder/manifest.ts";
 import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run-options.ts";
 import { isValues } from "../assignments.ts";
@@ -50,13 +50,14 @@ const modelFile = /\.(json|safetensors|model|txt|jinja)$/;
 async function digestOfContent(path: string): Promise<string> {
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   if (!isFolder) return digestOfFile(path);
-  const names = (await readdir(path)).sort();
-  // An index is what its manifest says, which names every file of it.
-  const counted = names.includes(manifestFile)
-    ? [manifestFile]
-    : names.filter((name) => modelFile.test(name));
+  if (await isOfIndex(path)) {
+    const { indexDigest } = await import("../../../lib/index-folder/info.ts");
+    return indexDigest(path);
+  }
   const hash = createHash("sha256");
-  for (const name of counted) hash.update(`${name} ${await digestOfFile(join(path, name))}\n`);
+  const names = (await readdir(path)).sort();
+  for (const name of names.filter((each) => modelFile.test(each)))
+    hash.update(`${name} ${await digestOfFile(join(path, name))}\n`);
   return hash.digest("hex");
 }
 
