@@ -50,6 +50,15 @@ export const recipeOptions = inGroup("Agent", {
     .meta({ head: "name", description: "What the agent says and may do, its reward and its algorithm." }),
 });
 
+/** The same of a command that asks a model, which may state its recipe itself. */
+export const askedRecipeOptions = {
+  recipe: recipeSchema.optional().meta({
+    ...{ head: "name", group: "Agent" },
+    description:
+      "What the agent says and may do (the one that the model was trained by, where its folder or run states one; else rag-r1).",
+  }),
+};
+
 /** A recipe's name and all of its choices. */
 export type RecipeChoice = z.output<typeof recipeSchema>;
 

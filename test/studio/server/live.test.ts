@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openLiveStudio } from "../../../apps/cli/open/live-studio.ts";
+import { openLiveStudio } from "../../../apps/cli/commands/studio/live-studio.ts";
 import type { RunList, Studio } from "../../../apps/studio/api.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { runBandit } from "../../train/run/rl-run.ts";

@@ -10,7 +10,6 @@ import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
 import type { Agent } from "../../../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
 import {
-  type Baseline,
   baselineAgent,
   baselineNames,
   needsLogprobs,
@@ -19,6 +18,7 @@ import {
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { dataFile } from "../../fields.ts";
 import { onSharedModel } from "../../job.ts";
+import { type AskedRecipe, askedRecipe, recipeAsked } from "../../open/asked-recipe.ts";
 import { type OpenedPolicy, type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
 import { loadSets } from "../../open/question-sets.ts";
 import {
@@ -26,10 +26,10 @@ import {
   type Environment,
   noSearch,
   openEnvironment,
-  recipeOf,
   refuseIdleTools,
 } from "../../options/agent-options.ts";
 import { judgeOptions, judgeSettings, type OpenedJudge, openJudge } from "../../options/judge-options.ts";
+import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { tensorParallelOption } from "../../options/run-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
 import {
@@ -48,6 +48,7 @@ const schema = z.strictObject({
   ...tensorParallelOption,
   questions: dataFile(z.array(z.string()).min(1).describe("JSON Lines of {id, question, answers}")),
   ...agentOptions,
+  ...askedRecipeOptions,
   baseline: z
     .enum(baselineNames)
     .optional()
@@ -96,18 +97,39 @@ async function evaluateAll(
   const sets = await loadSets(options.questions, options.numQuestions);
   const needsSearch = baseline === undefined || searchesFor(baseline);
   refuseIdleTools(options);
-  await using environment = needsSearch ? await openEnvironment(options) : noSearch;
+  const asked = await recipesOf(policies, options, io);
+  // What one of them searches is open to all.
+  const recipe = (asked.find(({ choice }) => !("memoryOnly" in choice && choice.memoryOnly)) ?? asked[0]!)
+    .choice;
+  await using environment = needsSearch ? await openEnvironment({ ...options, recipe }) : noSearch;
   await using judge = await openJudge(options.judge);
   const outcomes: PolicyOutcome[] = [];
-  for (const policy of policies) {
-    const context = { options, io, sets, environment, judge, isOneOfMany: policies.length > 1 };
+  for (const [i, policy] of policies.entries()) {
+    const isOneOfMany = policies.length > 1;
+    const context = { options, asked: asked[i]!, io, sets, environment, judge, isOneOfMany };
     outcomes.push({ name: policy.name, evaluated: await evaluatePolicy(policy, context) });
   }
   tell(outcomes, io);
 }
 
+/** The recipe of each policy, told of. */
+async function recipesOf(
+  policies: readonly PolicySource[],
+  options: Options,
+  io: CommandIo,
+): Promise<AskedRecipe[]> {
+  const all: AskedRecipe[] = [];
+  for (const { name, folders } of policies) {
+    const asked = await askedRecipe(folders, options);
+    if (asked.told !== undefined) io.log(`${policies.length > 1 ? `${name}: ` : ""}${asked.told}`);
+    all.push(asked);
+  }
+  return all;
+}
+
 interface EvaluationContext {
   readonly options: Options;
+  readonly asked: AskedRecipe;
   readonly io: CommandIo;
   readonly sets: readonly QuestionSet[];
   readonly environment: Environment;
@@ -116,16 +138,16 @@ interface EvaluationContext {
 }
 
 async function evaluatePolicy(policy: PolicySource, context: EvaluationContext): Promise<Evaluated> {
-  const { options, io, sets, environment, judge, isOneOfMany } = context;
+  const { options, asked, io, sets, judge, isOneOfMany } = context;
   const { seed, rules, concurrency, alone, resume } = options;
   await using opened = await policy.open();
   const progress = progressLine(io);
   const out = outputOf(options.out, isOneOfMany ? policy.name : undefined);
   const evaluated = await evaluateSets(sets, {
-    ...{ agent: agentOf(opened, environment, options), seed, rules, concurrency, alone, resume },
+    ...{ agent: agentOf(opened, context), seed, rules, concurrency, alone, resume },
     output: out,
     judge: judge?.judge,
-    settings: { ...outcomeSettings(options), ...policy.settings },
+    settings: { ...outcomeSettings({ ...options, recipe: asked.choice }), ...policy.settings },
     onProgress: ({ set, done, total, em }) => {
       const of = [...(isOneOfMany ? [policy.name] : []), ...(sets.length > 1 ? [set] : [])];
       const where = of.length > 0 ? `${of.join(", ")}: ` : "";
@@ -146,11 +168,11 @@ async function evaluatePolicy(policy: PolicySource, context: EvaluationContext):
 
 function agentOf(
   { engine, tokenizer, chatTemplate }: OpenedPolicy,
-  { search: found, tools }: Environment,
-  options: Options & { readonly baseline?: Baseline | undefined },
+  { options, asked, environment }: EvaluationContext,
 ): Agent {
   const { temperature, topP, baseline } = options;
-  const { format, limits, searchThrough, tools: box } = recipeOf(options, { tools });
+  const { search: found, tools } = environment;
+  const { format, limits, searchThrough, tools: box } = recipeAsked(asked, options, { tools });
   const search = searchThrough?.(found) ?? found;
   const parts = { engine, tokenizer, chatTemplate, search, limits, sampling: { temperature, topP } };
   if (baseline !== undefined) return baselineAgent(parts, baseline);

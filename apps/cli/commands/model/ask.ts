@@ -13,18 +13,16 @@ import {
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
 import { foundText } from "../../chat/agent-speaker.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { type PolicySource, policiesOf, policyOptions } from "../../open/policies.ts";
-import { type WorldAgent, worldAgent } from "../../open/world-stages.ts";
+import { type AskedRecipe, askedRecipe, recipeAsked, worldText } from "../../open/asked-recipe.ts";
+import { policiesOf, policyOptions } from "../../open/policies.ts";
 import {
-  type AgentOptions,
   agentOptions,
   type Environment,
   noSearch,
   openEnvironment,
-  recipeOf,
   refuseIdleTools,
 } from "../../options/agent-options.ts";
-import { recipeSchema } from "../../options/recipe-options.ts";
+import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
 
 const options = z.strictObject({
@@ -35,10 +33,7 @@ const options = z.strictObject({
     .describe("what to answer; without one, each line of the input is one"),
   ...policyOptions,
   ...agentOptions,
-  recipe: recipeSchema.optional().meta({
-    ...{ head: "name", group: "Agent" },
-    description: "What the agent says and may do (rag-r1; for a model of the built-in world its own).",
-  }),
+  ...askedRecipeOptions,
   baseline: z.enum(baselineNames).optional().describe("a plain way to answer in place of the recipe"),
   temperature: samplingOptions.temperature.default(0),
   topP: samplingOptions.topP,
@@ -57,14 +52,13 @@ export const askCommand = command({
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
     refuseIdleTools(given);
-    const world = await tellWorld(policy, given, io);
-    const asked = {
-      ...given,
-      recipe: given.recipe ?? recipeSchema.parse({ name: world ? "world" : "rag-r1" }),
-    };
+    const asked = await askedRecipe(policy.folders, given);
+    const told = asked.world === undefined ? asked.told : worldText(asked.world);
+    if (told !== undefined) io.log(told);
+    const options = { ...given, recipe: asked.choice };
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
-    await using environment = needsSearch ? await openEnvironment(asked, world?.search) : noSearch;
-    const recipe = chosenRecipe(asked, environment, world);
+    await using environment = needsSearch ? await openEnvironment(options, asked.world?.search) : noSearch;
+    const recipe = chosenRecipe(asked, given, environment);
     await using opened = await policy.open();
     const ask = (question: string, signal: AbortSignal) =>
       answer(question, agentPartsOf(opened, recipe, environment.search), given, { io, signal });
@@ -76,27 +70,10 @@ export const askCommand = command({
   },
 });
 
-/** The agent of a model of the built-in world, told of. */
-async function tellWorld(
-  { folders }: PolicySource,
-  given: Options,
-  io: CommandIo,
-): Promise<WorldAgent | undefined> {
-  const agent = folders && (await worldAgent(folders, given));
-  if (agent === undefined) return undefined;
-  const { seed, search, recipe } = agent.setting;
-  const gaps = search === "patchy" ? ", whose search has gaps" : "";
-  const by = recipe === undefined ? "that world's recipe" : `${recipe.name}'s recipe`;
-  io.log(`a model of the built-in world of seed ${seed}${gaps}: it is asked by ${by}`);
-  return agent;
-}
-
-function chosenRecipe(
-  options: Options & AgentOptions,
-  { tools }: Environment,
-  world: WorldAgent | undefined,
-): Recipe {
-  const recipe = world !== undefined && tools === undefined ? world.recipe : recipeOf(options, { tools });
+function chosenRecipe(asked: AskedRecipe, options: Options, { tools }: Environment): Recipe {
+  const { world } = asked;
+  const recipe =
+    world !== undefined && tools === undefined ? world.recipe : recipeAsked(asked, options, { tools });
   return { ...recipe, sampling: { temperature: options.temperature, topP: options.topP } };
 }
 

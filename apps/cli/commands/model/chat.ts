@@ -2,7 +2,6 @@
 import { z } from "zod";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import type { GenerateOptions } from "../../../../lib/engine/span.ts";
-import type { Search } from "../../../../lib/search/search.ts";
 import { ChatInput } from "../../chat/chat-input.ts";
 import type { ChatParts } from "../../chat/chat-parts.ts";
 import { ChatSession } from "../../chat/chat-session.ts";
@@ -12,17 +11,11 @@ import { openServerChat } from "../../chat/open-server.ts";
 import { runSlash } from "../../chat/slash-commands.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { inGroup } from "../../fields.ts";
+import { type AskedRecipe, askedRecipe, recipeAsked } from "../../open/asked-recipe.ts";
 import { type PolicyFolders, policyFolders } from "../../open/local-policy.ts";
-import { type WorldAgent, worldAgent } from "../../open/world-stages.ts";
-import {
-  agentOptions,
-  type Environment,
-  noSearch,
-  openEnvironment,
-  recipeOf,
-} from "../../options/agent-options.ts";
+import { agentOptions, type Environment, noSearch, openEnvironment } from "../../options/agent-options.ts";
 import { adapterForm, engineOptions, modelOptions, namedFolders } from "../../options/model-options.ts";
-import { recipeSchema } from "../../options/recipe-options.ts";
+import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
 
 const server = z.strictObject({
@@ -45,10 +38,7 @@ const options = z.strictObject({
       .meta({ head: "address", description: "An OpenAI-compatible server to talk to instead." }),
   }),
   ...agentOptions,
-  recipe: recipeSchema.optional().meta({
-    ...{ head: "name", group: "Agent" },
-    description: "What the search agent says and may do (rag-r1; for a model of the built-in world its own).",
-  }),
+  ...askedRecipeOptions,
   system: z.string().optional().describe("instructions for the model"),
   ...inGroup("Sampling", {
     temperature: z
@@ -78,21 +68,23 @@ export const chatCommand = command({
         `expected one of --model, --url, got ${given.model === undefined ? "none" : "both"}`,
       );
     }
-    const agent = given.url === undefined ? await tellWorld(given, io) : undefined;
-    await using environment = await environmentOf(given, agent?.search);
-    await using parts = await partsOf(given, environment, { agent, io });
+    const asked = await askedRecipe(given.url === undefined ? placesOf(given) : undefined, given);
+    tellAgent(asked, given, io);
+    await using environment = await environmentOf(given, asked);
+    await using parts = await partsOf(given, environment, { asked, io });
     const session = await ChatSession.open(parts, given.system);
     await talk(session, given, io);
     io.result({ messages: session.messages });
   },
 });
 
-/** The agent of a model of the built-in world, told of. */
-async function tellWorld(given: Options, io: CommandIo): Promise<WorldAgent | undefined> {
-  const agent = await worldAgent(placesOf(given), given);
-  if (agent === undefined) return undefined;
-  io.log(`a model of the built-in world of seed ${agent.setting.seed}: each message is a question by itself`);
-  return agent;
+/** Says what is asked where the search agent answers. */
+function tellAgent({ world, told }: AskedRecipe, given: Options, io: CommandIo): void {
+  if (world !== undefined) {
+    io.log(
+      `a model of the built-in world of seed ${world.setting.seed}: each message is a question by itself`,
+    );
+  } else if (told !== undefined && namesEnvironment(given)) io.log(`/search: ${told}`);
 }
 
 /** The model, and the adapter that answers first. */
@@ -101,30 +93,32 @@ function placesOf({ model = "", adapter, dtype, weights }: Options): PolicyFolde
   return { model, adapter: first?.folder, dtype, weights };
 }
 
+function namesEnvironment({ index, retriever, shards, web, tools }: Options): boolean {
+  return [index, retriever, shards, web, tools].some((each) => each !== undefined);
+}
+
 /** A chat needs no search. */
-async function environmentOf(given: Options, builtIn: Search | undefined): Promise<Environment | undefined> {
-  const isNamed = [given.index, given.retriever, given.shards, given.web, given.tools].some(
-    (each) => each !== undefined,
-  );
-  if (!isNamed && builtIn === undefined) return undefined;
-  return openEnvironment({ ...given, recipe: given.recipe ?? defaultRecipe }, builtIn);
+async function environmentOf(
+  given: Options,
+  { choice, world }: AskedRecipe,
+): Promise<Environment | undefined> {
+  if (!namesEnvironment(given) && world === undefined) return undefined;
+  return openEnvironment({ ...given, recipe: choice }, world?.search);
 }
 
 /** Of a model that says what it likes. */
 const usualTemperature = 0.7;
 
-const defaultRecipe = recipeSchema.parse({ name: "rag-r1" });
-
 /** Who is asked, and by whom. */
 interface Opening {
-  readonly agent: WorldAgent | undefined;
+  readonly asked: AskedRecipe;
   readonly io: CommandIo;
 }
 
 async function partsOf(
   given: Options,
   environment: Environment | undefined,
-  { agent, io }: Opening,
+  { asked, io }: Opening,
 ): Promise<ChatParts> {
   const { search, tools } = environment ?? noSearch;
   const { temperature = usualTemperature, topP, topK, minP, maxTokens, seed } = given;
@@ -132,7 +126,7 @@ async function partsOf(
     const sampling = { temperature, top_p: topP, max_tokens: maxTokens, seed };
     return openServerChat({ url: given.url, sampling, search: environment && search, signal: io.signal });
   }
-  const recipe = agent?.recipe ?? recipeOf({ ...given, recipe: given.recipe ?? defaultRecipe }, { tools });
+  const recipe = asked.world?.recipe ?? recipeAsked(asked, given, { tools });
   const { adapter, ...folders } = await policyFolders(placesOf(given));
   const named = namedFolders(given.adapter);
   const { device, contextTokens, cacheGib } = given;
@@ -144,7 +138,7 @@ async function partsOf(
     agent: environment && {
       recipe: { ...recipe, sampling: { temperature: given.temperature ?? 0, topP } },
       search,
-      isOnly: agent !== undefined,
+      isOnly: asked.world !== undefined,
     },
   });
 }

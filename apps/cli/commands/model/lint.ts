@@ -9,14 +9,17 @@ import { spansText } from "../../../lint/render.ts";
 import type { LintSubject } from "../../../lint/subject.ts";
 import { worldSearch } from "../../../lint/world-search.ts";
 import { type CommandIo, command } from "../../command.ts";
+import { askedRecipe, recipeAsked } from "../../open/asked-recipe.ts";
 import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
-import { agentOptions, openEnvironment, recipeOf } from "../../options/agent-options.ts";
+import { agentOptions, openEnvironment } from "../../options/agent-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
+import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { tableOf } from "../../report/table.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
   ...agentOptions,
+  ...askedRecipeOptions,
   question: z.string().min(1).optional().describe("what is asked (one of the built-in world)"),
 });
 
@@ -27,9 +30,11 @@ export const lintCommand = command({
   options: schema,
   run: async (options, io) => {
     const world = worldSearch();
-    await using environment = await openEnvironment(options, world.search);
-    const recipe = recipeOf(options, { tools: environment.tools });
     const folders = await policyFolders(options);
+    const asked = await askedRecipe(folders, options);
+    if (asked.told !== undefined) io.log(asked.told);
+    await using environment = await openEnvironment({ ...options, recipe: asked.choice }, world.search);
+    const recipe = recipeAsked(asked, options, environment);
     await using policy = await openLocalPolicy({ ...options, ...folders });
     const { ids } = await readTokenizerConfig(folders.model);
     const report = await runLint({
@@ -43,7 +48,7 @@ export const lintCommand = command({
     show(report, io);
     const failed = report.findings.filter(({ status }) => status === "fail").length;
     if (failed === 0) return;
-    const what = `${options.model} with ${options.recipe.name}`;
+    const what = `${options.model} with ${asked.choice.name}`;
     throw new SeekError("ERR_FORMAT", `${what}: ${failed} of ${report.findings.length} checks failed`);
   },
 });

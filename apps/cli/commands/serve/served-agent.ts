@@ -5,9 +5,9 @@ import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { Search } from "../../../../lib/search/search.ts";
 import type { AgentModelParts } from "../../../../lib/serve/agent/parts.ts";
 import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
-import { worldAgent } from "../../open/world-stages.ts";
-import { type AgentOptions, agentOptions, recipeOf } from "../../options/agent-options.ts";
-import { recipeSchema } from "../../options/recipe-options.ts";
+import { askedRecipe, recipeAsked } from "../../open/asked-recipe.ts";
+import { type AgentOptions, agentOptions } from "../../options/agent-options.ts";
+import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { openSearch } from "../../options/search-options.ts";
 
 const { tools: _, ...withoutTools } = agentOptions;
@@ -15,10 +15,7 @@ const { tools: _, ...withoutTools } = agentOptions;
 /** Search, recipe and limits of a served agent. */
 export const servedAgentOptions = {
   ...withoutTools,
-  recipe: recipeSchema.optional().meta({
-    ...{ head: "name", group: "Agent" },
-    description: "What the agent says and may do (rag-r1; for a model of the built-in world its own).",
-  }),
+  ...askedRecipeOptions,
 };
 
 /** What the options say. */
@@ -53,10 +50,11 @@ export function namesSearch({
  * @throws UsageError where nothing is searched; ERR_IO for a folder that is not there
  */
 export async function openServedAgentSetting(options: ServedAgentOptions): Promise<ServedAgentSetting> {
-  const { recipe: named, model, adapter } = options;
-  const world = model === undefined ? undefined : await worldAgent({ model, adapter }, options);
-  const { name } = named ?? world?.setting.recipe ?? { name: world ? "world" : "rag-r1" };
-  const recipe = world?.recipe ?? recipeOf({ ...options, recipe: named ?? recipeSchema.parse({ name }) });
+  const { model, adapter } = options;
+  const asked = await askedRecipe(model === undefined ? undefined : { model, adapter }, options);
+  const { choice, world } = asked;
+  const { name } = choice;
+  const recipe = world?.recipe ?? recipeAsked(asked, options, {});
   if (world !== undefined && !namesSearch(options)) {
     return { search: world.search, recipe, name, [Symbol.dispose]: () => {} };
   }

@@ -4,12 +4,12 @@ import { z } from "zod";
 import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
-import { openLiveStudio } from "../../open/live-studio.ts";
 import { stagesOnWorld } from "../../open/world-stages.ts";
 import { loraOf, loraOption } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { type RecipeChoice, recipeSchema } from "../../options/recipe-options.ts";
 import { tableOf } from "../../report/table.ts";
+import { openLiveStudio } from "../studio/live-studio.ts";
 
 const options = z.strictObject({
   recipe: recipeSchema.optional().meta({

@@ -15,7 +15,6 @@ import { type CommandIo, command, UsageError } from "../../command.ts";
 import { inJob, type Job } from "../../job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
-import { openLiveStudio } from "../../open/live-studio.ts";
 import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
 import { doneIn } from "../../open/run-folder.ts";
 import {
@@ -31,6 +30,7 @@ import { bytesOf, refuseSharing, sharingOf } from "../../options/run-options.ts"
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
 import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
+import { openLiveStudio } from "../studio/live-studio.ts";
 import { generate, openRoles, rolloutRankOptions } from "./rollout-ranks.ts";
 import { openWorkers, type WorkerChoice, workerOptions } from "./workers.ts";
 

@@ -4,6 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { projectRoot } from "../../../project.ts";
 import { type Asked, retrieveReply, startFaultServer } from "../../../remote/fault-server.ts";
 import { runCli } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
@@ -142,4 +143,25 @@ test("a recipe answers from memory without an index, and other recipes are refus
   ]) {
     assert.equal((await runCli(...given, ...more)).code, 2);
   }
+});
+
+test("a model is asked by the recipe that its folder or its run states, and the first line says by which", async () => {
+  await using retriever = await startFaultServer(retrieveReply);
+  const run = join(folder, "trained");
+  await writeTinyModel(join(run, "model"));
+  await writeFile(join(run, "config.yaml"), "recipe: { name: search-r1, algorithm: grpo }\n");
+  await writeTinyModel(join(folder, "alone"));
+  const asked: readonly (readonly [string, RegExp])[] = [
+    [join(projectRoot, "world", "checkpoint"), /^a model of the built-in world .* by that world's recipe\n/],
+    [join(run, "model"), /^asked by search-r1's recipe, as it was trained in .*trained\n/],
+    [join(folder, "alone"), /^asked by rag-r1's recipe: nothing beside the model states one/],
+  ];
+  const given = ["--questions", questions, "--retriever", retriever.url, "--num-questions", "1"];
+  for (const [model, said] of asked) {
+    const { value, stderr } = await runJson("eval", "--model", model, ...given);
+    assert.match(stderr, said);
+    assert.equal(value.formatAccuracy, model.endsWith("checkpoint") ? 1 : 0);
+  }
+  const { stderr } = await runJson("eval", "--model", join(run, "model"), "--recipe", "rag-r1", ...given);
+  assert.doesNotMatch(stderr, /asked by/);
 });

@@ -12,8 +12,9 @@ after(() => rm(folder, { recursive: true }));
 const checkpoint = join(projectRoot, "world", "checkpoint");
 
 test("lint shows what is trained of a conversation, and that the shipped model breaks no law", async () => {
-  const { code, stdout, stderr } = await runCli("lint", "--model", checkpoint, "--recipe", "world");
+  const { code, stdout, stderr } = await runCli("lint", "--model", checkpoint);
   assert.equal(code, 0, stderr);
+  assert.match(stderr, /^a model of the built-in world .* asked by that world's recipe$/m);
   assert.match(stdout, /⟦<think> I have to look this up\. <\/think>\n<search> .* <\/search>⟧\n<information>/);
   assert.match(stdout, /^PASS +4 +generator and trainer agree on log-probabilities +largest gap 0\.0/m);
   assert.doesNotMatch(stdout, /^FAIL/m);

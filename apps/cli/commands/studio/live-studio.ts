@@ -1,7 +1,7 @@
 /** The studio of a command that trains: a page that shows its run for as long as it goes on. */
-import { codeOf } from "../../../lib/base/errors.ts";
-import type { CommandIo } from "../command.ts";
-import { servedAt } from "../options/serve-options.ts";
+import { codeOf } from "../../../../lib/base/errors.ts";
+import type { CommandIo } from "../../command.ts";
+import { servedAt } from "../../options/serve-options.ts";
 
 const noStudio: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
 
@@ -19,7 +19,7 @@ export async function openLiveStudio(
   io: CommandIo,
 ): Promise<AsyncDisposable> {
   if (!isWanted) return noStudio;
-  const { serveStudio, studioPort } = await import("../../studio/studio.ts");
+  const { serveStudio, studioPort } = await import("../../../studio/studio.ts");
   const at = (port: number) =>
     serveStudio({ roots: [out] }, servedAt({ host: "127.0.0.1", port, open: false }, io));
   const server = await at(studioPort).catch((error: unknown) => {
