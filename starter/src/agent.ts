@@ -19,6 +19,12 @@ import { exactMatch, type Reward } from "seekrl/rewards";
 import { buildIndex, openIndex } from "seekrl/search";
 import { worldRecipe } from "seekrl/world";
 
+const steps = Number(process.env.STEPS ?? 40);
+if (!Number.isInteger(steps) || steps < 1) {
+  console.error(`STEPS: expected a whole number of at least 1, got ${process.env.STEPS}`);
+  process.exit(2);
+}
+
 // The model: a folder of Hugging Face's form. This one has a million parameters, and knows the tags of this recipe alone.
 const folder = "node_modules/seekrl/world/hasty";
 const model = await Model.load(folder);
@@ -55,7 +61,6 @@ async function tell(when: string): Promise<void> {
 
 await tell("before");
 const algorithm = algorithms.grpo;
-const steps = Number(process.env.STEPS ?? 40);
 await using opened = await openLearners(model, algorithm, { weightDecay: 0 });
 await rl({
   learners: opened.learners,

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { pinnedAddress } from "../../../lib/base/files/hub-cache.ts";
 import { isOfIndex } from "../../../lib/index-folder/manifest.ts";
-import { stepsDone } from "../../../lib/train/run/checkpoint.ts";
+import { checkpointName, stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run-options.ts";
 import { isValues } from "../assignments.ts";
 import { flagName } from "../flags.ts";
@@ -113,6 +113,24 @@ interface RunFolderOptions {
 /** Steps that the run in a folder has done. */
 export function doneIn(out: string): Promise<number> {
   return stepsDone(join(out, "checkpoints"));
+}
+
+/**
+ * Where a training begins that has a folder already, in words; undefined for a new run, and one whose steps are done.
+ *
+ * @param given - `out`, and how often it writes a checkpoint
+ * @param steps - that are asked for
+ */
+export async function beginningOf(
+  { out, checkpointEvery }: Pick<RunFolderOptions, "out" | "checkpointEvery">,
+  steps: number,
+): Promise<string | undefined> {
+  const done = await doneIn(out);
+  if (done >= steps) return undefined;
+  if (done > 0) return `resumes after step ${done} (${join(out, "checkpoints", checkpointName(done))})`;
+  const { size } = await stat(join(out, "metrics.jsonl")).catch(() => ({ size: 0 }));
+  if (size === 0) return undefined;
+  return `begins again: the last run ended before its first checkpoint (--checkpoint-every ${checkpointEvery})`;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Says of a path that cannot be read which option it was given by, and what to do. */
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import { isValues } from "../assignments.ts";
@@ -41,6 +41,26 @@ const remedies: Readonly<Record<string, (path: string) => string>> = {
   "--index": (path) => `seekrl index build --corpus FILE --out ${path}`,
 };
 
+/** The model that a training run ended with, or its last checkpoint; undefined for another folder, and a run without either. */
+function modelOfRun(folder: string): string | undefined {
+  const root = join(folder, "checkpoints");
+  if (!existsSync(root) || existsSync(join(folder, "config.json"))) return undefined;
+  const model = join(folder, "model");
+  if (existsSync(model)) return model;
+  const last = readdirSync(root)
+    .filter((name) => /^step-\d+$/.test(name))
+    .sort()
+    .at(-1);
+  return last === undefined ? undefined : join(root, last);
+}
+
+/** Refuses the folder of a training run where one model is expected. @throws ERR_IO */
+export function refuseRun(flag: string, folder: string): void {
+  const model = modelOfRun(folder);
+  if (model === undefined) return;
+  throw new SeekError("ERR_IO", `${flag}: ${folder} is a training run. Remedy: ${flag} ${model}`);
+}
+
 /**
  * An error about a file, with the option that named it and a remedy.
  *
@@ -62,11 +82,9 @@ export function withOption(error: unknown, options: object): unknown {
     const remedy = remedies[flag.split(" ")[0] ?? ""]?.(text) ?? "one that is there";
     return better(`${text}: no such file or folder`, `${remedy}; paths begin at ${process.cwd()}`);
   }
-  const model = join(text, "model");
   if (!["--model", "--adapter"].includes(flag)) return error;
-  if (existsSync(join(text, "checkpoints")) && existsSync(model)) {
-    return better(`${text} is a training run`, `${flag} ${model}`);
-  }
+  const model = modelOfRun(text);
+  if (model !== undefined) return better(`${text} is a training run`, `${flag} ${model}`);
   const config = flag === "--model" ? "config.json" : "adapter_config.json";
   if (message.startsWith(join(text, config)) && !existsSync(join(text, config))) {
     const remedy = flag === "--model" ? remedies[flag]!(text) : "an adapter's folder (docs/lora.md)";

@@ -24,6 +24,7 @@ import {
 } from "../../options/agent-options.ts";
 import { askedRecipeOptions } from "../../options/recipe-options.ts";
 import { samplingOptions } from "../../options/sampling-options.ts";
+import { refuseRun } from "../../report/missing-path.ts";
 
 const options = z.strictObject({
   question: z
@@ -49,8 +50,11 @@ export const askCommand = command({
   places: ["question"],
   options,
   run: async (given, io) => {
+    for (const folder of given.model ?? []) refuseRun("--model", folder);
     const [policy, another] = policiesOf(given);
-    if (policy === undefined || another !== undefined) throw new UsageError("expected one model");
+    if (policy === undefined || another !== undefined) {
+      throw new UsageError(`--model: expected one model, got ${given.model?.join(", ") ?? "several"}`);
+    }
     refuseIdleTools(given);
     const asked = await askedRecipe(policy.folders, given);
     const told = asked.world === undefined ? asked.told : worldText(asked.world);

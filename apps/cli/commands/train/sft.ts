@@ -28,7 +28,7 @@ import {
   policyFolders,
   refuseQuantised,
 } from "../../open/local-policy.ts";
-import { doneIn, runFolderOf } from "../../open/run-folder.ts";
+import { beginningOf, doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
 import { modelOptions } from "../../options/model-options.ts";
 import { recipeSchema } from "../../options/recipe-options.ts";
@@ -145,6 +145,8 @@ async function fineTune(
     ...sharingOf(options),
     processGroup,
   });
+  const beginning = await beginningOf(options, steps);
+  if (beginning !== undefined) io.log(beginning);
   let loss = Number.NaN;
   await runSft({
     ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },

@@ -16,7 +16,7 @@ import { inJob, type Job } from "../../job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
 import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
-import { doneIn } from "../../open/run-folder.ts";
+import { beginningOf, doneIn } from "../../open/run-folder.ts";
 import {
   agentOf,
   type PlanContext,
@@ -148,6 +148,8 @@ async function trainStage(
     io.log(`warning: a step asks ${asked} questions of ${held}, some of them more than once. ${remedy}`);
   }
   if (given.dryRun) return await tellProbe(planned, settings, io);
+  const beginning = await beginningOf(given, planned.steps);
+  if (beginning !== undefined) io.log(beginning);
   await runRl({ ...planned, endWhen });
 }
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -176,5 +176,24 @@ test("Ctrl-C ends an answer that is under way and the conversation, without a st
 test("one model is asked, not several", async () => {
   const { code, stderr } = await runCli("ask", question, ...given, "--model", folder);
   assert.equal(code, 2);
-  assert.match(stderr, /expected one model/);
+  assert.match(stderr, /--model: expected one model, got .*checkpoint, /);
+  const run = join(folder, "run");
+  for (const step of ["step-000008", "step-000010"])
+    await mkdir(join(run, "checkpoints", step), { recursive: true });
+  const remedy = async (command: string): Promise<string> => {
+    const refused = await runCli(command, ...(command === "ask" ? [question] : []), "--model", run);
+    assert.equal(refused.code, 1);
+    return refused.stderr;
+  };
+  assert.match(
+    await remedy("ask"),
+    /^ERR_IO: --model: .*run is a training run\. Remedy: --model .*step-000010$/m,
+  );
+  await mkdir(join(run, "model"));
+  for (const command of ["ask", "chat"]) {
+    assert.match(
+      await remedy(command),
+      /^ERR_IO: --model: .*run is a training run\. Remedy: --model .*run\/model$/m,
+    );
+  }
 });

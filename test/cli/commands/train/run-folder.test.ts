@@ -261,6 +261,54 @@ test("fewer steps than were done are refused with both numbers, and config.yaml 
   assert.equal(await readFile(path("fewer/config.yaml"), "utf8"), config);
 });
 
+test("a run that ended before its first checkpoint begins again, and says so", async () => {
+  const tuning = ["--data", path("data.jsonl"), "--out", path("lost")];
+  const first = await sft(...tuning);
+  assert.doesNotMatch(first.stderr, /begins again|resumes/);
+  await rm(path("lost/checkpoints"), { recursive: true });
+  const again = await sft(...tuning);
+  assert.match(
+    again.stderr,
+    /^begins again: the last run ended before its first checkpoint \(--checkpoint-every 50\)$/m,
+  );
+  assert.match(again.stdout, /^2 steps, loss/);
+});
+
+test("a training goes on over an index that was built again; over another corpus it is refused", async () => {
+  const corpus = (text: string) =>
+    writeFile(
+      path("corpus.jsonl"),
+      asLines([
+        { id: "1", title: "A", text },
+        { id: "2", title: "B", text: "b" },
+      ]),
+    );
+  const build = () => runCli("index", "build", "--corpus", path("corpus.jsonl"), "--out", path("index"));
+  const searched = (steps: string) =>
+    runCli(
+      ...[
+        "train",
+        "--model",
+        path("model"),
+        "--questions",
+        path("questions.jsonl"),
+        "--index",
+        path("index"),
+      ],
+      ...["--algorithm", "rloo", "--batch-questions", "2", "--samples", "2", "--learning-rate", "1e-3"],
+      ...["--limits", "maxTurns=1,maxResponseTokens=4", "--out", path("searched"), "--steps", steps],
+    );
+  await corpus("a");
+  await build();
+  assert.match((await searched("1")).stdout, /^1 steps, reward/);
+  await build();
+  const again = await searched("2");
+  assert.match(again.stdout, /^2 steps, reward/, again.stderr);
+  await corpus("c");
+  await build();
+  assert.match((await searched("3")).stderr, /--index folder: expected "content/);
+});
+
 test("a run that a server rewards goes on with a server only, wherever that stands", async () => {
   const reply = ({ body }: { body: unknown }) => ({
     rewards: (body as { query: string[] }).query.map((_, i) => i),

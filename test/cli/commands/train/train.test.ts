@@ -66,6 +66,7 @@ test("a model is fine-tuned, and trained by its rewards; each result is a model 
     told,
     /^step 3\/3 +reward 0\.000 +EM 0\.0 +KL \S+ +entropy \S+ +search 0 % +[\d,]+ tokens\/s +\S+ s/m,
   );
+  assert.match(told, /^resumes after step 2 \(.*checkpoints.step-000002\)$/m);
   assert.match(told, /no rollout searched; remedy: /);
   assert.match(longer, /^3 steps, reward 0\.000 in the last; model in /);
   const lines = (await readFile(join(folder, "rl", "metrics.jsonl"), "utf8")).trim().split("\n");
