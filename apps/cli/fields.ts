@@ -10,6 +10,8 @@ export interface Field {
   readonly help: string;
   readonly choices: readonly unknown[];
   readonly default: unknown;
+  /** Whether the command cannot be called without it. */
+  readonly isRequired?: boolean;
   /** Under which title help shows it. */
   readonly group?: string;
   /** Whether it is the folder of a model, in place of which its name on the hub may stand. */
@@ -39,6 +41,7 @@ interface JsonType {
   readonly anyOf?: readonly JsonType[];
   readonly oneOf?: readonly JsonType[];
   readonly properties?: Readonly<Record<string, JsonType>>;
+  readonly required?: readonly string[];
   readonly description?: string;
   readonly default?: unknown;
   readonly group?: string;
@@ -49,8 +52,11 @@ interface JsonType {
 
 /** The options of a schema, in order. */
 export function fieldsOf(schema: z.ZodObject): Field[] {
-  const { properties = {} } = z.toJSONSchema(schema, { io: "input" }) as JsonType;
-  return Object.entries(properties).map(([key, property]) => fieldOf(key, property));
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" }) as JsonType;
+  return Object.entries(properties).map(([key, property]) => ({
+    ...fieldOf(key, property),
+    isRequired: required.includes(key),
+  }));
 }
 
 /**

@@ -115,14 +115,14 @@ function shortValue(field: Field): string {
 }
 
 function helpOf(field: Field, { isInner = false } = {}): string {
-  const { help, isList, type, head, choices } = field;
+  const { help, isList, type, head, choices, isRequired = false } = field;
   const fallback = isInner && isList ? joined(field.default) : field.default;
   const told = shortValue(field) === "choice" ? ` One of ${choices.join(", ")}.` : "";
   const single = type === "number" ? " Separated by commas." : " May be repeated.";
   const repeat = isList ? (isInner ? " Joined by +." : single) : "";
   const usual = head !== undefined && isValues(fallback) ? fallback[head] : fallback;
   const isTold = usual !== undefined && typeof usual !== "boolean" && !isValues(usual);
-  return `${sentence(help)}${told}${repeat}${isTold ? ` (default: ${JSON.stringify(usual)})` : ""}`;
+  return `${sentence(help)}${isRequired ? " Required." : ""}${told}${repeat}${isTold ? ` (default: ${JSON.stringify(usual)})` : ""}`;
 }
 
 /** With a capital letter, unless it begins with a name such as `cpu`, and a period. */

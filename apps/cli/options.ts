@@ -30,7 +30,7 @@ export async function readOptions(
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data as Values;
-  throw new UsageError(parsed.error.issues.map((issue) => explain(issue, given, fields)).join("\n"));
+  throw new UsageError(explainAll(parsed.error.issues, given, fields));
 }
 
 /** Flags over the file; where they name another one, such as another recipe, the file's choices are not its own. */
@@ -89,6 +89,15 @@ function parseConfig(text: string, path: string): Record<string, unknown> {
   );
 }
 
+/** All that is wrong as one message; what is missing is named together. */
+function explainAll(issues: readonly z.core.$ZodIssue[], given: Values, fields: readonly Field[]): string {
+  const isMissing = ({ path: [key] }: z.core.$ZodIssue): boolean =>
+    key !== undefined && given[String(key)] === undefined;
+  const missing = [...new Set(issues.filter(isMissing).map(({ path: [key] }) => flagName(String(key))))];
+  const wrong = issues.filter((issue) => !isMissing(issue)).map((issue) => explain(issue, given, fields));
+  return [...(missing.length === 0 ? [] : [`${missing.join(", ")}: required`]), ...wrong].join("; ");
+}
+
 function explain(issue: z.core.$ZodIssue, given: Values, fields: readonly Field[]): string {
   const [key = "", ...inner] = issue.path.map(String);
   const field = fields.find((each) => each.key === key);
@@ -96,7 +105,6 @@ function explain(issue: z.core.$ZodIssue, given: Values, fields: readonly Field[
   if (field?.type === "object" && isValues(given[key])) {
     return `${name}: ${explainKey(issue, inner.join("."), field, given[key])}`;
   }
-  if (key !== "" && given[key] === undefined) return `${name}: required`;
   return `${name}: ${messageOf(issue)}${key === "" ? "" : `, got ${JSON.stringify(given[key])}`}`;
 }
 

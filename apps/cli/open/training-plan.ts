@@ -188,7 +188,7 @@ function onceAStep(io: CommandIo, last: PlanContext["last"]): (reason: string) =
 async function planEvaluation(
   { evalQuestions, evalEvery, evalFirst: isFirst, seed }: TrainOptions,
   policy: Agent,
-  { io: { signal }, processGroup }: Pick<PlanContext, "io" | "processGroup">,
+  { io: { signal, log }, processGroup }: Pick<PlanContext, "io" | "processGroup">,
 ): Promise<RlOptions["evaluation"]> {
   if (evalQuestions === undefined) return undefined;
   const questions = await loadMixed(evalQuestions);
@@ -196,9 +196,11 @@ async function planEvaluation(
   return {
     every: evalEvery,
     isFirst,
-    evaluate: async () => {
+    evaluate: async (step) => {
       const evaluation = await evaluate({ questions, agent, seed, signal, processGroup });
       const { em, f1, rounds, secondsPerQuestion, perQuestion } = evaluation;
+      // Every other evaluation stands in its step's line.
+      if (step === 0) log(`before     EM ${(100 * em).toFixed(1)} of ${questions.length} questions`);
       return {
         "eval/em": em,
         "eval/f1": f1,

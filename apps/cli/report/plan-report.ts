@@ -63,7 +63,10 @@ function tableLines({ outcomes }: PlanShown): string[] {
   const [only] = outcomes;
   if (outcomes.length === 1 && only !== undefined) {
     const ordered = [...only.all].sort(
-      (a, b) => Number(b.fits) - Number(a.fits) || a.seconds.total - b.seconds.total,
+      (a, b) =>
+        Number(b.fits) - Number(a.fits) ||
+        Number(b.isThere) - Number(a.isThere) ||
+        a.seconds.total - b.seconds.total,
     );
     return [...linesOf([head, ...ordered.map(rowOf)]), ...shortLines(only)];
   }
@@ -89,6 +92,38 @@ function shortLines({ devices, best, enough }: Outcome): string[] {
       `none fits on ${devices}, nor on up to ${number(mostDevices)}: a smaller model, --lora or --weights`,
     ];
   return [`none fits on ${devices}; ${enough.devices} are the fewest, doubling: ${layoutText(enough.best)}`];
+}
+
+/** How the fastest that can be had is started; nothing where it is computed only. */
+function launchText(
+  { devices, best }: Outcome,
+  { gpusPerMachine, training: { workload } }: PlanShown,
+): string | undefined {
+  if (best === undefined || !best.isThere) return undefined;
+  const { zero, tensor, rolloutDevices }: Layout = best.layout;
+  const machines = Math.ceil(devices / gpusPerMachine);
+  const flags = [
+    ...(devices === 1 ? [] : [`launch --processes ${Math.ceil(devices / machines)}`]),
+    ...(machines === 1 ? [] : [`--machines ${machines} --machine N --address HOST --port PORT`]),
+    ...(devices === 1 ? [] : ["--"]),
+    workload.isGenerated ? "train" : "sft",
+    ...(tensor > 1 ? [`--tensor-parallel ${tensor}`] : []),
+    ...(zero > 0 && tensor === 1 ? [`--zero ${zero}`] : []),
+    ...(rolloutDevices > 0 ? [`--rollout-ranks ${rolloutDevices}`] : []),
+  ];
+  return `seekrl ${flags.join(" ")} --device cuda ...`;
+}
+
+/** The calls that the best layouts are. */
+function launchLines(shown: PlanShown): string[] {
+  const { outcomes } = shown;
+  const lines = outcomes.flatMap((outcome) => {
+    if (outcome.best === undefined) return [];
+    const on = outcomes.length > 1 ? ` on ${number(outcome.devices)}` : "";
+    const call = launchText(outcome, shown) ?? "no layout that fits can be started yet";
+    return [`fastest that runs today${on}: ${call}`];
+  });
+  return lines.length === 0 ? [] : ["", ...lines];
 }
 
 function workLines({ training: { workload, model } }: PlanShown): string[] {
@@ -132,6 +167,7 @@ export function planLines(shown: PlanShown): string[] {
     ...workLines(shown),
     "",
     ...tableLines(shown),
+    ...launchLines(shown),
     "",
     "Computed, not measured. Assumed:",
     ...assumptions,

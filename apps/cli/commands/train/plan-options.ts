@@ -61,7 +61,10 @@ const layout = inGroup("Layout; what is not given is tried", {
     .default(0.5)
     .describe("Share of a pass under which its collectives hide, from ZeRO 2 on."),
   moments: z.enum(["float32", "8-bit"]).default("float32").describe("AdamW's moments."),
-  masterWeights: z.boolean().default(true).describe("Whether bfloat16 weights keep 2 bytes below them."),
+  masterWeights: z
+    .boolean()
+    .default(true)
+    .describe("Leaves out the 2 bytes that each bfloat16 weight keeps below it."),
   microBatchTokens: z.int().min(1).default(16_384).describe("Tokens of one forward."),
   checkpointEvery: z.int().min(0).default(50).describe("Steps between checkpoints; 0 writes none."),
 });

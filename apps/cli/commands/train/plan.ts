@@ -2,6 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../../../../lib/base/defined.ts";
+import { codeOf, SeekError } from "../../../../lib/base/errors.ts";
 import type { DecoderConfig } from "../../../../lib/model/config/config.ts";
 import { parseConfig } from "../../../../lib/model/config/parse-config.ts";
 import { readJson } from "../../../../lib/model/model-folder.ts";
@@ -36,17 +37,28 @@ export const planCommand = command({
     const impossible = outcomes.find(({ all }) => all.length === 0);
     if (impossible !== undefined) throw new UsageError(impossibleText(options, impossible.devices));
     show({ options, training, outcomes }, io);
+    if (outcomes.every(({ best }) => best === undefined)) throw noneFits(options);
   },
 });
 
 async function configOf(model: string, io: CommandIo): Promise<DecoderConfig> {
   const known = knownConfig(model);
   if (known !== undefined) return known;
-  const path = (await configHere(model)) ?? (await fetchedFromHub(model, io, "config.json"));
+  const path = (await configHere(model)) ?? (await configOfHub(model, io));
   if (path !== undefined) return parseConfig(await readJson(path), path);
   throw new UsageError(
     `--model ${model}: expected a folder, a config.json, a model of the hub (OWNER/NAME), or one of ${knownNames.join(", ")}`,
   );
+}
+
+/** Offline there is no shape to be had but those that are known here. */
+async function configOfHub(model: string, io: CommandIo): Promise<string | undefined> {
+  return fetchedFromHub(model, io, "config.json").catch((error: unknown) => {
+    if (codeOf(error) !== "ERR_REMOTE" && codeOf(error) !== "ERR_IO") throw error;
+    const [what = ""] = (error as Error).message.split(/\.? Remedy: /);
+    const remedy = `Remedy: a config.json, or a size that needs no network: ${knownNames.join(", ")}`;
+    throw new SeekError(codeOf(error)!, `${what}. ${remedy}`, { cause: error });
+  });
 }
 
 async function configHere(model: string): Promise<string | undefined> {
@@ -113,6 +125,11 @@ function impossibleText({ tensor, zero, rolloutGpus }: PlanOptions, devices: num
     ([name, value]) => `${flagName(name)} ${value}`,
   );
   return `--gpus ${devices}: the model and the machines allow no layout with ${given.join(", ")}`;
+}
+
+/** The command has failed where no number of cards is enough, as a script can see. */
+function noneFits({ gpus, gpu, model }: PlanOptions): SeekError {
+  return new SeekError("ERR_MEMORY", `--gpus ${gpus.join(",")}: no layout of ${model} fits into ${gpu}`);
 }
 
 interface Shown {

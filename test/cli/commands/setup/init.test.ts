@@ -1,6 +1,6 @@
 /** The project that `seekrl init` writes: it compiles strictly, trains, and is named as npm and the clone want it. */
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,6 +29,14 @@ test("the project compiles strictly, trains, answers, and its options file is on
   await writeFile(join(project, "data", "test.jsonl"), test.split("\n").slice(0, 20).join("\n"));
   const inside = { cwd: project, encoding: "utf8", env: { ...process.env, STEPS: "1" } } as const;
   execFileSync(join(projectRoot, "node_modules", ".bin", "tsc"), inside);
+  const wrong = spawnSync(process.execPath, [join("dist", "agent.js")], {
+    ...inside,
+    env: { ...process.env, STEPS: "abc" },
+  });
+  assert.deepEqual(
+    [wrong.status, wrong.stdout, wrong.stderr],
+    [2, "", "STEPS: expected a whole number of at least 1, got abc\n"],
+  );
   const said = execFileSync(process.execPath, [join("dist", "agent.js")], inside);
   const { question, answers } = JSON.parse(test.split("\n")[0] ?? "");
   assert.match(said, /^before: \d+\.\d % right, .*\nstep 1: reward 0\.\d+\nafter: \d+\.\d % right, /);

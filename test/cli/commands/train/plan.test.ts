@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { scalingRows, tableLines } from "../../../plan/make-table.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
+import { runCli, runCliWith } from "../../run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -41,8 +41,9 @@ test("a config.json alone is planned as the published size of the same shape", a
 
 test("what does not fit says so, and on how many cards it does", async () => {
   const call = ["plan", "--model", "qwen2.5-32b", "--gpu", "a100"];
-  const { code, stdout } = await runCli(...call, "--gpus", "1");
-  assert.equal(code, 0);
+  const { code, stdout, stderr } = await runCli(...call, "--gpus", "1");
+  assert.equal(code, 1);
+  assert.match(stderr, /^ERR_MEMORY: --gpus 1: no layout of qwen2\.5-32b fits into a100$/m);
   assert.match(stdout, /^ZeRO 0 .*: no$/m);
   const [, cards] = /none fits on 1; (\d+) are the fewest/.exec(stdout) ?? [];
   const enough = await runCli(...call, "--gpus", cards!, "--json");
@@ -57,7 +58,29 @@ test("the best layout is one that a job can have, where one of these fits; other
   for (const { layout, isThere } of layouts) assert.equal(isThere, [1, 64].includes(layout.tensor));
   const faster = layouts.filter((each: typeof best) => each.fits && each.seconds.total < best.seconds.total);
   assert.ok(faster.length > 0 && faster.every((each: typeof best) => !each.isThere));
-  assert.match((await runCli(...call)).stdout, /^ZeRO 3, tensor 2 \* /m);
+  const { stdout } = await runCli(...call);
+  assert.match(stdout, /^ZeRO 3, tensor 2 \* /m);
+  // The first row is the one that is recommended, and its call is one that launch and train take.
+  const [, first] = /^layout .*\n(.*?) {2,}/m.exec(stdout) ?? [];
+  assert.equal(first, `ZeRO ${best.layout.zero}`);
+  const launch = "seekrl launch --processes 8 --machines 8 --machine N --address HOST --port PORT";
+  const train = `train --zero ${best.layout.zero} --device cuda`;
+  assert.ok(stdout.includes(`fastest that runs today: ${launch} -- ${train}`), stdout);
+});
+
+test("without a network the sizes that need none are named, and help marks what must be given", async () => {
+  const away = await runCliWith(
+    { HF_HUB_OFFLINE: "1", HF_HUB_CACHE: join(folder, "hub") },
+    ...["plan", "--model", "acme/large", "--gpus", "8"],
+  );
+  assert.equal(away.code, 1);
+  assert.match(
+    away.stderr,
+    /acme\/large.*Remedy: a config\.json, or a size that needs no network: qwen2\.5-0\.5b, /,
+  );
+  const { stdout } = await runCli("plan", "--help");
+  assert.match(stdout.replace(/\s+/g, " "), /--gpus <n> .* 8,64,512\. Required\./);
+  assert.equal((await runCli("plan")).stderr, "error: --model, --gpus: required\n");
 });
 
 test("the fewest cards are the same from whichever number the search begins", async () => {
