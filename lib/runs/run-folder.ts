@@ -35,6 +35,8 @@ export interface RunStatus {
   readonly holder: RunHolder | undefined;
   /** The last step's metrics. */
   readonly last: MetricsRow;
+  /** Exact match of the last evaluation, and after which step that was; undefined before the first. */
+  readonly evaluated: { readonly step: number; readonly em: number } | undefined;
 }
 
 /** A finished checkpoint. */
@@ -86,6 +88,7 @@ export class RunFolder {
       etaSeconds: isTimed ? Math.max(0, steps - step) * secondsPerStep : undefined,
       changedAt: (await timeOf(join(this.folder, "metrics.jsonl"))) ?? 0,
       last: metrics.row(metrics.numRows - 1),
+      evaluated: lastEvaluation(metrics),
     };
   }
 
@@ -137,6 +140,14 @@ export class RunFolder {
     const text = await readFile(path, "utf8").catch(() => "{}");
     return /"hasEnded": true/.test(text);
   }
+}
+
+function lastEvaluation(metrics: MetricsLog): RunStatus["evaluated"] {
+  for (let row = metrics.numRows - 1; row >= 0 && metrics.names.includes("eval/em"); row -= 1) {
+    const em = metrics.value("eval/em", row);
+    if (typeof em === "number") return { step: metrics.value("step", row) ?? row + 1, em };
+  }
+  return undefined;
 }
 
 function stepsOf(config: Settings | undefined): number | undefined {

@@ -15,12 +15,13 @@ export function figureText(value: number | null | undefined): string {
 /** A row for each run. */
 export function runsTable(runs: readonly { readonly name: string; readonly status: RunStatus }[]): string {
   const rows = runs.map(({ name, status }) => {
-    const { kind, state, step, steps, last, etaSeconds, changedAt } = status;
+    const { kind, state, step, steps, last, evaluated, etaSeconds, changedAt } = status;
     return [
       ...[name, kind, state],
       steps === undefined ? String(step) : `${step}/${steps}`,
       figureText(last["reward/total"] ?? last["reward/mean"]),
-      figureText(last["eval/em"] ?? last["em/mean"]),
+      // Of the last evaluation: a step's own questions are others each time, and are sampled.
+      evaluated === undefined && kind === "rl" ? "not evaluated" : figureText(evaluated?.em),
       figureText(last.loss),
       etaSeconds === undefined ? "" : durationText(etaSeconds),
       `${durationText((Date.now() - changedAt) / 1000)} ago`,

@@ -33,6 +33,8 @@ export interface RunSummary {
   readonly process: RunProcess | null;
   /** The last step's metrics; empty before the first. */
   readonly last: Readonly<Record<string, number>>;
+  /** Exact match of the last evaluation, and after which step that was; null before the first. */
+  readonly evaluated: { readonly step: number; readonly em: number } | null;
   /** Up to 60 numbers of the main curve (`reward/total`, else `loss`), for a sparkline. */
   readonly spark: readonly number[];
   /** Trajectories in the log as far as it was read; null for kinds without, and before anybody asked for one. */

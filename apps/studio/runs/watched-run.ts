@@ -44,6 +44,7 @@ export class WatchedRun {
         string,
         number
       >,
+      evaluated: status.evaluated ?? null,
       spark: this.#spark(),
       numTrajectories: progress.totalBytes > 0 ? numRows : null,
       warning: held[0]?.message ?? null,

@@ -2,14 +2,14 @@
 import type { JSX } from "preact";
 import type { RunSummary } from "../../../apps/studio/api.ts";
 import { getRuns } from "../../api/studio.ts";
-import { showBytes, showCount, showDuration, showNumber, showPercent } from "../../base/numbers.ts";
+import { showBytes, showCount, showDuration, showNumber } from "../../base/numbers.ts";
 import { Chart } from "../../parts/chart.tsx";
 import { Empty, Notice, Stats } from "../../parts/controls.tsx";
 import { useResource } from "../../parts/resource.ts";
 import { usePage } from "../../shell/context.ts";
 import { Head } from "../../shell/head.tsx";
 import { useWatched } from "../runs/metrics.ts";
-import { runLink } from "../runs/run-list.tsx";
+import { runLink, showEvaluated } from "../runs/run-list.tsx";
 import { StateBadge } from "../runs/run-state.tsx";
 import { Examples } from "./examples.tsx";
 
@@ -97,7 +97,7 @@ function statsOf(run: RunSummary) {
     ["Step", run.steps === null ? showCount(run.step) : `${showCount(run.step)} / ${showCount(run.steps)}`],
     ["Left", run.etaSeconds === null ? "–" : showDuration(run.etaSeconds * 1000)],
     ["Reward", showNumber(run.last["reward/total"] ?? run.last["reward/mean"])],
-    ["Exact match", showPercent(run.last["em/mean"])],
+    ["Exact match", showEvaluated(run)],
     ["Tokens/s", run.tokensPerSecond === null ? "–" : showNumber(Math.round(run.tokensPerSecond))],
     ["Memory", showBytes(run.process?.memoryBytes)],
   ] as const;

@@ -98,7 +98,7 @@ function Cells({ run }: { readonly run: RunSummary }): JSX.Element {
         <StepProgress run={run} />
       </td>
       <MainMetric run={run} />
-      <td class="right num only-wide-cell">{showPercent(run.last["em/mean"])}</td>
+      <td class="right num only-wide-cell">{showEvaluated(run)}</td>
       <td class="right num only-wide-cell">
         {showNumber(run.tokensPerSecond === null ? null : Math.round(run.tokensPerSecond))}
       </td>
@@ -109,6 +109,12 @@ function Cells({ run }: { readonly run: RunSummary }): JSX.Element {
       <td class="muted only-wide-cell">{showAge(run.changedAt, Date.now())}</td>
     </>
   );
+}
+
+/** Exact match of the last evaluation; a run of rewards without one says so. */
+export function showEvaluated({ kind, evaluated }: RunSummary): string {
+  if (evaluated !== null) return showPercent(evaluated.em);
+  return kind === "rl" ? "not evaluated" : "–";
 }
 
 /** Its curve so far, and where it is. */

@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { parseHTML } from "linkedom";
+import { WatchedRun } from "../../../../apps/studio/runs/watched-run.ts";
 import { createWorld } from "../../../../apps/world/world.ts";
 import { lockFolder } from "../../../../lib/base/files/folder-lock.ts";
 import { writeQuestions } from "../../../../lib/data/question.ts";
@@ -60,6 +61,27 @@ test("list finds trainings and evaluations at any depth, and says how far they a
   assert.deepEqual([runs.length, evaluations.length], [2, 1]);
   const none = await mkdtemp(join(folder, "none-"));
   assert.match(await seekrl("runs", "list", none), /no runs below/);
+});
+
+test("a run's EM is that of its last evaluation, in the list and in the studio; one without says so", async () => {
+  const rows = [
+    { step: 1, "reward/mean": 0.1, "em/mean": 0.2 },
+    { step: 2, "reward/mean": 0.1, "em/mean": 0.3, "eval/em": 0.5625 },
+    { step: 3, "reward/mean": 0.1, "em/mean": 0.4 },
+  ];
+  const [evaluated, never] = [path("two-runs/evaluated"), path("two-runs/never")];
+  const write = async (run: string, lines: readonly object[]): Promise<void> => {
+    await mkdir(run, { recursive: true });
+    await writeFile(join(run, "metrics.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  };
+  await write(evaluated, rows);
+  await write(never, rows.slice(0, 1));
+  const text = await seekrl("runs", "list", path("two-runs"));
+  assert.match(text, /evaluated +rl +\w+ +3 +0\.1 +0\.5625 /);
+  assert.match(text, /never +rl +\w+ +1 +0\.1 +not evaluated /);
+  const shown = async (run: string) => (await new WatchedRun(run).summary({ id: "a", name: "a" })).evaluated;
+  assert.deepEqual(await shown(evaluated), { step: 2, em: 0.5625 });
+  assert.equal(await shown(never), null);
 });
 
 test("show gives the log's own numbers, the options and the checkpoints", async () => {
