@@ -24,6 +24,8 @@ export interface Command {
   readonly options: z.ZodObject;
   /** Options that are given by their place, without a flag; the last one may be a list. */
   readonly places?: readonly string[];
+  /** Its places may be given by their flags instead. @default false */
+  readonly placesAreFlags?: boolean;
   /** Its places are another command, whose own options are told from these by `--` before it. */
   readonly isBefore?: string;
   /** It runs until it is aborted, which is then no failure. */
@@ -43,6 +45,7 @@ interface CommandParts<Options extends z.ZodObject> {
   /** Flat; every key is a flag and a key of the config file, and its description is the help text. */
   readonly options: Options;
   readonly places?: readonly (keyof z.output<Options> & string)[];
+  readonly placesAreFlags?: boolean;
   readonly isBefore?: string;
   readonly isService?: boolean;
   readonly knowsRanks?: boolean;

@@ -22,13 +22,13 @@ const common: readonly Field[] = [
 
 /** All that `--help` says of a command; `inner` are the commands whose names begin with its name. */
 export function commandHelp(
-  { name, summary, options, places = [] }: Command,
+  { name, summary, options, places = [], placesAreFlags = false }: Command,
   width: number,
   inner: readonly Pick<Command, "name" | "summary">[] = [],
 ): string {
   const fields = fieldsOf(options);
   const placed = fields.filter(({ key }) => places.includes(key));
-  const flags = fields.filter(({ key }) => !places.includes(key));
+  const flags = fields.filter(({ key }) => placesAreFlags || !places.includes(key));
   const usage = placed.map(({ key, isList }) => ` [${key}${isList ? "..." : ""}]`).join("");
   const titles = [...new Set(flags.map(titleOf))];
   const groups = titles.map((title) => {

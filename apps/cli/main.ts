@@ -83,17 +83,17 @@ function describeGroup(group: Program): void {
 
 function subcommandOf(each: Command, signal: AbortSignal): Program {
   const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
-  const { places = [] } = each;
+  const { places = [], placesAreFlags = false } = each;
   const fields = fieldsOf(each.options);
   const isList = (place: string): boolean => fields.some(({ key, isList }) => key === place && isList);
   for (const place of places) {
     const schema = each.options.shape[place];
-    const isOptional = schema?.safeParse(undefined).success;
+    const isOptional = placesAreFlags || schema?.safeParse(undefined).success;
     const name = isList(place) ? `${place}...` : place;
     subcommand.argument(isOptional ? `[${name}]` : `<${name}>`, schema?.description);
   }
   for (const flag of flagsOf(each.options)) {
-    if (!places.includes(flag.attributeName())) subcommand.addOption(flag);
+    if (placesAreFlags || !places.includes(flag.attributeName())) subcommand.addOption(flag);
   }
   subcommand.option("--config <file>").option("--json");
   const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
@@ -109,9 +109,10 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
     const placed = Object.fromEntries(
       places.map((place, i) => [place, isList(place) ? args.slice(i) : args[i]]),
     );
+    const typed = givenFlags(subcommand, flags);
     const options = await readOptions(
       each.options,
-      { ...givenFlags(subcommand, flags), ...placed },
+      placesAreFlags ? onceOnly(typed, placed) : { ...typed, ...placed },
       config as string | undefined,
     );
     const io = ioOf(json === true, signal);
@@ -131,6 +132,17 @@ async function runWithPaths(
   io: CommandIo,
 ): Promise<void> {
   await each.run(await withLocalPaths(options, fields, io), io);
+}
+
+/** What was given by its place or by its flag. @throws UsageError for what was given by both */
+function onceOnly(typed: Values, placed: Values): Values {
+  const given = Object.entries(placed).filter(
+    ([, value]) => value !== undefined && [value].flat().length > 0,
+  );
+  const twice = given.find(([key]) => key in typed);
+  if (twice !== undefined)
+    throw new UsageError(`${flagName(twice[0])}: expected once, got it without the flag too`);
+  return { ...typed, ...Object.fromEntries(given) };
 }
 
 /** Where the parser's errors go. */

@@ -24,7 +24,7 @@ function callsOf(text: string): string[] {
 
 /** Trainings of minutes, services that run until they are stopped, models of the hub: each has tests of its own. */
 const elsewhere =
-  /^(?:demo|generate --model Qwen\/|mcp serve|launch|reward serve|retriever serve|search --retriever|search --shards|chat --url|serve|studio)\b/;
+  /^(?:demo|generate --model Qwen\/|mcp serve|launch|reward serve|retriever serve|search --retriever|search --shards|chat --endpoint|serve|studio)\b/;
 
 /** What is asked for less of here. */
 const shortened: readonly (readonly [RegExp, string])[] = [

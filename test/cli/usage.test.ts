@@ -44,6 +44,20 @@ test("options that are missing or wrong are usage errors, and standard output st
   assert.match(wrong.stderr, /--ids: expected number.*got \[1,"x"\]/);
 });
 
+test("what a command is about may stand without its flag, once; a folder that is not there is said to be none", async () => {
+  const [place, flag, both, studio] = await Promise.all([
+    runCli("index", "info", "no-index"),
+    runCli("index", "info", "--index", "no-index"),
+    runCli("search", "who", "--query", "who", "--index", "no-index"),
+    runCli("studio", "no-runs"),
+  ]);
+  assert.deepEqual([place.code, flag.code, both.code, studio.code], [1, 1, 2, 2]);
+  assert.match(place.stderr, /^ERR_IO: --index: no-index: no such file or folder/);
+  assert.equal(flag.stderr, place.stderr);
+  assert.equal(both.stderr, "error: --query: expected once, got it without the flag too\n");
+  assert.match(studio.stderr, /^error: no-runs: no such file or folder; expected a folder of runs/);
+});
+
 test("a group of commands lists them, and hints at the one that was meant", async () => {
   const [alone, wrong, help] = await Promise.all([
     runCli("index"),

@@ -32,7 +32,10 @@ export async function parseCall(words: readonly string[], fileOf: (name: string)
   const fields = fieldsOf(called.options);
   const isList = (place: string): boolean => fields.some((field) => field.key === place && field.isList);
   const placed = places.map((place, i) => [place, isList(place) ? given.slice(i).flat() : given[i]]);
-  const flags = { ...Object.fromEntries(typed), ...Object.fromEntries(placed) };
+  const there = called.placesAreFlags
+    ? placed.filter(([, value]) => value !== undefined && value.length > 0)
+    : placed;
+  const flags = { ...Object.fromEntries(typed), ...Object.fromEntries(there) };
   await readOptions(called.options, flags, config === undefined ? undefined : fileOf(String(config)));
   if (called.isBefore !== undefined) await parseCall(inner, fileOf);
 }

@@ -6,7 +6,7 @@ import { ServerSpeaker } from "./server-speaker.ts";
 
 /** The server, and what `/search` looks into. */
 interface ServerChat {
-  readonly url: {
+  readonly endpoint: {
     readonly address: string;
     readonly model?: string | undefined;
     readonly keyEnv?: string | undefined;
@@ -21,11 +21,11 @@ interface ServerChat {
  *
  * @throws ERR_REMOTE when it does not answer; ERR_ARGUMENT for an address that is none
  */
-export async function openServerChat({ url, sampling, search, signal }: ServerChat): Promise<ChatParts> {
-  const speaker = await ServerSpeaker.open({ ...url, sampling }, signal);
+export async function openServerChat({ endpoint, sampling, search, signal }: ServerChat): Promise<ChatParts> {
+  const speaker = await ServerSpeaker.open({ ...endpoint, sampling }, signal);
   const { model } = speaker;
   return {
-    name: `${model} at ${url.address}`,
+    name: `${model} at ${endpoint.address}`,
     adapters: speaker.models,
     search,
     first: { adapter: model, isAgent: false },

@@ -90,7 +90,7 @@ function callOf(base: URL, key: string | undefined): Call {
     if (response.ok) return response;
     const said = (await response.text()).slice(0, 500);
     const remedy =
-      response.status === 401 ? ". Remedy: --url ADDRESS,keyEnv=VARIABLE, which has the key" : "";
+      response.status === 401 ? ". Remedy: --endpoint ADDRESS,keyEnv=VARIABLE, which has the key" : "";
     throw new SeekError("ERR_REMOTE", `${url}: answered with status ${response.status}: ${said}${remedy}`);
   };
 }

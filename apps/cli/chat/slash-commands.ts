@@ -56,7 +56,7 @@ const slashCommands: Readonly<Record<string, SlashCommand>> = {
     help: "shows these commands",
     run: async (_, { write }) => write(slashHelp()),
   },
-  exit: { takes: "", help: "ends the chat", run: async (_, { leave }) => leave() },
+  exit: { takes: "", help: "ends the chat, as /quit does", run: async (_, { leave }) => leave() },
 };
 
 /** The commands as text. */
@@ -74,7 +74,7 @@ function slashHelp(): string {
  */
 export async function runSlash(line: string, context: SlashContext): Promise<void> {
   const [, name = "", rest = ""] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
-  const found = slashCommands[name];
+  const found = slashCommands[name === "quit" ? "exit" : name];
   if (found !== undefined) return found.run(rest.trim(), context);
   const meant = nearestWord(name, Object.keys(slashCommands));
   const hint = meant === undefined ? "/help shows all" : `did you mean /${meant}?`;

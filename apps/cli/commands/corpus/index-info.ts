@@ -32,6 +32,8 @@ export const indexInfoCommand = command({
     index: z.string().describe("index folder"),
     verify: z.boolean().default(false).describe("reads every byte, not only files that were touched"),
   }),
+  places: ["index"],
+  placesAreFlags: true,
   run: async ({ index, verify }, io) => {
     const { indexInfo } = await import("../../../../lib/index-folder/info.ts");
     const info = await indexInfo(index, { verify: verify ? "all" : "touched" });

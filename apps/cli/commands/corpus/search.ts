@@ -26,10 +26,12 @@ export const searchCommand = command({
   name: "search",
   summary: "asks an index or a retrieval server for passages",
   options,
+  places: ["query"],
+  placesAreFlags: true,
   run: async (given, io) => {
     const { query, questions, out } = given;
     if ((query === undefined) === (questions === undefined)) {
-      throw new UsageError("expected either --query or --questions");
+      throw new UsageError("expected what to look for, or --questions");
     }
     if ((questions === undefined) !== (out === undefined)) {
       throw new UsageError("expected --questions and --out together");

@@ -33,7 +33,7 @@ const options = z.strictObject({
       .array(z.string())
       .default([])
       .describe(`A LoRA adapter that /adapter NAME answers with, ${adapterForm}; the first one is in use.`),
-    url: server
+    endpoint: server
       .optional()
       .meta({ head: "address", description: "An OpenAI-compatible server to talk to instead." }),
   }),
@@ -63,12 +63,12 @@ export const chatCommand = command({
   summary: "talks with a model in the terminal; /help shows what can be typed",
   options,
   run: async (given, io) => {
-    if ((given.model === undefined) === (given.url === undefined)) {
+    if ((given.model === undefined) === (given.endpoint === undefined)) {
       throw new UsageError(
-        `expected one of --model, --url, got ${given.model === undefined ? "none" : "both"}`,
+        `expected one of --model, --endpoint, got ${given.model === undefined ? "none" : "both"}`,
       );
     }
-    const asked = await askedRecipe(given.url === undefined ? placesOf(given) : undefined, given);
+    const asked = await askedRecipe(given.endpoint === undefined ? placesOf(given) : undefined, given);
     tellAgent(asked, given, io);
     await using environment = await environmentOf(given, asked);
     await using parts = await partsOf(given, environment, { asked, io });
@@ -122,9 +122,14 @@ async function partsOf(
 ): Promise<ChatParts> {
   const { search, tools } = environment ?? noSearch;
   const { temperature = usualTemperature, topP, topK, minP, maxTokens, seed } = given;
-  if (given.url !== undefined) {
+  if (given.endpoint !== undefined) {
     const sampling = { temperature, top_p: topP, max_tokens: maxTokens, seed };
-    return openServerChat({ url: given.url, sampling, search: environment && search, signal: io.signal });
+    return openServerChat({
+      endpoint: given.endpoint,
+      sampling,
+      search: environment && search,
+      signal: io.signal,
+    });
   }
   const recipe = asked.world?.recipe ?? recipeAsked(asked, given, { tools });
   const { adapter, ...folders } = await policyFolders(placesOf(given));

@@ -32,7 +32,10 @@ export const studioCommand = command({
   isService: true,
   run: async ({ runs: roots, index, ...given }, io) => {
     const missing = roots.find((root) => !existsSync(root));
-    if (missing !== undefined) throw new UsageError(`${missing}: expected a folder of runs, got none`);
+    if (missing !== undefined) {
+      const expected = `expected a folder of runs, or a file of eval --out; paths begin at ${process.cwd()}`;
+      throw new UsageError(`${missing}: no such file or folder; ${expected}`);
+    }
     await using server = await open({ roots, index }, servedAt(given, io));
     const { url, host, port } = server;
     io.write(`studio at ${url}\n`);

@@ -97,7 +97,7 @@ test("a file of questions is searched for in batches, and each line has its ques
   for (const wrong of [given, [...given, "--out", out, "--query", "Rome"]]) {
     const { code, stderr } = await runCli(...wrong);
     assert.equal(code, 2);
-    assert.match(stderr, /expected (either --query or --questions|--questions and --out together)/);
+    assert.match(stderr, /expected (what to look for, or --questions|--questions and --out together)/);
   }
 });
 
@@ -135,7 +135,7 @@ test("search asks an engine of the web, and the engine once for a question", asy
   await using engine = await startFaultServer(() => found);
   process.env.SERPER_API_KEY = "k";
   const web = `serper,url=${engine.url},cache=${join(folder, "web")},site=en.wikipedia.org`;
-  const given = ["--query", "France", "--top-k", "2"];
+  const given = ["France", "--top-k", "2"];
   const hit = { id: "http://127.0.0.1:1/", title: "Paris", text: "The capital of France.", score: 1 };
   for (const pages of ["", ",pages"]) {
     const searched = await runJson("search", ...given, "--web", `${web}${pages}`);

@@ -98,10 +98,11 @@ test("messages, instructions and lines that go on are the conversation, which a 
 });
 
 test("a cleared conversation begins anew, with the same answer to the same words", async () => {
-  const lines = ["Hi", "/clear", "Hi"];
-  const { stdout } = await chat(lines, "--model", path("model"), "--max-tokens", "9");
+  const lines = ["Hi", "/clear", "Hi", "/quit", "never read"];
+  const { code, stdout } = await chat(lines, "--model", path("model"), "--max-tokens", "9");
   const [first, second] = stdout.split("forgotten\n");
   assert.ok(first && first === second, stdout);
+  assert.equal(code, 0);
 });
 
 test("an adapter answers once it is chosen, and the model alone after none", async () => {
@@ -142,7 +143,7 @@ test("a server's answer is streamed, the conversation goes with each request, an
     response.write(bytes.subarray(0, 30));
     response.end(bytes.subarray(30));
   });
-  const { code, stdout, stderr } = await chat(["Hi", "/adapter second", "And?"], "--url", url);
+  const { code, stdout, stderr } = await chat(["Hi", "/adapter second", "And?"], "--endpoint", url);
   server.close();
   assert.equal(code, 0, stderr);
   assert.equal(stdout, "answer 1 é\nsecond answers\nanswer 2 é\n");
@@ -164,12 +165,12 @@ test("a server that refuses, breaks off with an error or is not there says so", 
   const { server, url } = await serverOf((_, response) => {
     response.end(`data: ${JSON.stringify({ error: { message: "out of blocks" } })}\n\n`);
   });
-  const failed = await chat(["Hi"], "--url", url);
+  const failed = await chat(["Hi"], "--endpoint", url);
   assert.equal(failed.code, 1);
   assert.match(failed.stderr, /ERR_REMOTE: the server: out of blocks/);
   server.close();
   await once(server, "close");
-  const gone = await chat(["Hi"], "--url", url);
+  const gone = await chat(["Hi"], "--endpoint", url);
   assert.match(gone.stderr, /ERR_REMOTE: http:\/\/127\.0\.0\.1:\d+\/v1\/models: .*ECONNREFUSED/);
 });
 
@@ -178,7 +179,7 @@ test("a server that wants a key is met with the way to give one", async () => {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  const { code, stderr } = await chat(["Hi"], "--url", `http://127.0.0.1:${port}`);
+  const { code, stderr } = await chat(["Hi"], "--endpoint", `http://127.0.0.1:${port}`);
   server.close();
   assert.equal(code, 1);
   assert.match(stderr, /status 401: no key\. Remedy: .*keyEnv=/);
@@ -205,7 +206,7 @@ test("in a terminal Ctrl-C stops the answer at the server too, a paste is one me
       news.emit("news");
     });
   });
-  const command = [process.execPath, ...program, "--url", url].join(" ");
+  const command = [process.execPath, ...program, "--endpoint", url].join(" ");
   const child = spawn("script", ["-qec", command, "/dev/null"], { env });
   let said = "";
   child.stdout.on("data", (chunk) => {
