@@ -107,18 +107,6 @@ test("a stranger's system is refused where there is no shell or something that c
   assert.throws(() => machineIn(root, []), /root: expected nothing that compiles, found python3/);
 });
 
-test("what a package manager is called with runs no install script and asks the registry that is named", async () => {
-  const { managersIn } = await load("check/managers.mjs");
-  const managers: Record<string, { install: string[]; variables(url: string, home: string): object }> =
-    managersIn("/tools", "/bin/node");
-  assert.deepEqual(Object.keys(managers), ["npm", "pnpm", "yarn", "bun"]);
-  for (const [name, { install, variables }] of Object.entries(managers)) {
-    const said = JSON.stringify([install, variables("http://127.0.0.1:1/", "/home")]);
-    assert.match(said, /--ignore-scripts|"YARN_ENABLE_SCRIPTS":"false"/, name);
-    assert.match(said, /http:\/\/127\.0\.0\.1:1/, name);
-  }
-});
-
 test("a platform's package has the licences of what is compiled into it, as its own packages have them", async () => {
   const { writeTexts } = await load("platform-package.mjs");
   const staged = join(scratch, "texts");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { Host } from "../../lib/base/packages/host.ts";
+import { type Host, thisHost } from "../../lib/base/packages/host.ts";
 import { loadFailure } from "../../lib/base/packages/load-failure.ts";
 import { noteAddon, requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
 import { projectRoot } from "../project.ts";
@@ -31,6 +31,21 @@ test("a system that is too old is told what it has and what is expected", () => 
     loadFailure(new Error(library), host).message,
     /older than g\+\+ 8's\. Remedy: a later one first in LD/,
   );
+});
+
+test("a system whose glibc states no version is told so", () => {
+  const said = "libm.so.6: version `GLIBC_2.27' not found (required by seekrl.node)";
+  const { message } = loadFailure(new Error(said), { ...host, glibc: () => "unknown" });
+  assert.match(message, /this system has glibc of an unknown version, glibc 2\.28 or later is expected/);
+});
+
+test("asking which glibc there is leaves the process's own reports as they were", () => {
+  const report = process.report as typeof process.report & { excludeNetwork?: boolean };
+  for (const excludeNetwork of [false, true]) {
+    report.excludeNetwork = excludeNetwork;
+    thisHost.glibc();
+    assert.equal(report.excludeNetwork, excludeNetwork);
+  }
 });
 
 test("what else a loader says has a meaning and a remedy, or leads to the doctor", () => {

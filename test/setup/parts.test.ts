@@ -93,7 +93,8 @@ const ready: Machine = {
     platform: "linux x64",
     addonProblem: undefined,
     packages: [],
-    host: { processor: "", instructions: [], memory: { bytes: 0, freeBytes: 0 }, caches: [] },
+    hardware: { processor: "", instructions: [], memory: { bytes: 0, freeBytes: 0 }, caches: [] },
+    leastDrivers: { 12: "525.60.13", 13: "580.65.06" },
     driverRunsCuda: true,
     driverRunsKernels: true,
     nvcc: undefined,
@@ -109,7 +110,7 @@ test("what keeps a card from running is said with the remedy", () => {
   const problems: [Partial<Machine>, RegExp][] = [
     [
       { driver: { version: undefined, cards: [], problem: "nvidia-smi was not found" } },
-      /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later.*; then npx seekrl setup cuda/,
+      /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later for CUDA 12, 580\.65\.06 or later for CUDA 13;.*; then npx seekrl setup cuda/,
     ],
     [{ driver: { ...driver, cards: [] } }, /shows no card/],
     [{ addonProblem: "the native addon is not built" }, /^the native addon is not built$/],

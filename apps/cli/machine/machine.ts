@@ -5,7 +5,7 @@ import { native } from "../../../lib/base/addon/native.ts";
 import { buildCommand } from "../../../lib/base/package-root.ts";
 import { type FoundAddon, findAddon, kernelsFile } from "../../../lib/base/packages/find-addon.ts";
 import { checkSums } from "../../../lib/base/packages/stamp.ts";
-import { type FoundHost, findHost } from "./host.ts";
+import { type FoundHardware, findHardware } from "./hardware.ts";
 import {
   type Architectures,
   type FoundCard,
@@ -19,7 +19,7 @@ export interface Machine {
   readonly node: string;
   /** For example `linux x64`. */
   readonly platform: string;
-  readonly host: FoundHost;
+  readonly hardware: FoundHardware;
   readonly driver: FoundDriver;
   /** Undefined where there is no addon. */
   readonly libtorch:
@@ -46,8 +46,11 @@ export interface Machine {
         readonly cuda?: string | undefined;
       })
     | undefined;
-  /** Whether the driver runs the CUDA version of libtorch, and of the kernels: it need not be the same. */
+  /** The oldest driver that runs a CUDA, by CUDA's major version. */
+  readonly leastDrivers: Readonly<Record<string, string>>;
+  /** Whether the driver runs the CUDA version of libtorch. */
   readonly driverRunsCuda: boolean;
+  /** Whether it runs the kernels' too, which need not be the same. */
   readonly driverRunsKernels: boolean;
 }
 
@@ -93,7 +96,7 @@ async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kern
 
 /** Looks at the machine and the build. */
 export async function findMachine(): Promise<Machine> {
-  const { findDriver, runsCuda } = await setupScripts.driver();
+  const { BUILDS, findDriver, runsCuda } = await setupScripts.driver();
   const { findNvcc } = await setupScripts.nvcc();
   const driver = await findDriver();
   const { addon, problem } = lookForAddon();
@@ -104,13 +107,14 @@ export async function findMachine(): Promise<Machine> {
     ...{
       node: process.version,
       platform: `${process.platform} ${process.arch}`,
-      host: findHost(),
+      hardware: findHardware(),
       driver,
       libtorch,
     },
     ...{ addonProblem: problem, packages: packagesOf(addon) },
     nvcc: await findNvcc(),
     kernels,
+    leastDrivers: Object.fromEntries(BUILDS.map(({ cuda, least }) => [cuda.split(".")[0], least])),
     driverRunsCuda: libtorch?.cuda !== undefined && runs(libtorch.cuda),
     driverRunsKernels: kernels?.cuda === undefined || runs(kernels.cuda),
   };
@@ -135,14 +139,19 @@ export function processorProblem({ libtorch, addonProblem }: Machine): string | 
   return undefined;
 }
 
+function driverRemedy({ leastDrivers }: Machine): string {
+  const versions = Object.entries(leastDrivers).map(([cuda, least]) => `${least} or later for CUDA ${cuda}`);
+  return `Remedy: install NVIDIA's driver, ${versions.join(", ")}`;
+}
+
 /** Why `--device cuda` would run nothing, with the remedy; undefined when it would. */
 export function cardProblem(machine: Machine): string | undefined {
   const { driver, libtorch, kernels, driverRunsCuda, driverRunsKernels } = machine;
   const remedy = "Remedy: npx seekrl setup cuda.";
   if (driver.version === undefined)
     return (
-      `no NVIDIA driver (${driver.problem ?? "no card answers"}). Remedy: install NVIDIA's driver, 525.60.13 or later ` +
-      "(580.65.06 for CUDA 13), or let the container see the cards (docker run --gpus all); then npx seekrl setup cuda."
+      `no NVIDIA driver (${driver.problem ?? "no card answers"}). ${driverRemedy(machine)}; ` +
+      "or let the container see the cards (docker run --gpus all); then npx seekrl setup cuda."
     );
   if (driver.cards.length === 0)
     return `driver ${driver.version} shows no card (${driver.problem ?? "none is listed"}). ${remedy}`;
@@ -156,7 +165,7 @@ export function cardProblem(machine: Machine): string | undefined {
   if (!driverRunsKernels)
     return (
       `driver ${driver.version} does not run CUDA ${kernels.cuda}, by which the kernels of this package were compiled. ` +
-      "Remedy: install NVIDIA's driver, 525.60.13 or later for CUDA 12, 580.65.06 for CUDA 13."
+      `${driverRemedy(machine)}.`
     );
   if (driver.cards.every((card) => kernelsFor(card, kernels) === undefined))
     return `the library of kernels has no code for these cards. Remedy: ${buildCommand()}.`;

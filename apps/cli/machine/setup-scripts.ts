@@ -27,6 +27,8 @@ export interface Architectures {
 }
 
 interface DriverScript {
+  /** torch's builds for cards, with the oldest driver that runs them. */
+  readonly BUILDS: readonly { readonly cuda: string; readonly least: string }[];
   readonly LEAST_CAPABILITY: number;
   findDriver(): Promise<FoundDriver>;
   runsCuda(driverVersion: string, cuda: string): boolean;

@@ -2,9 +2,7 @@
  * Whether an addon is of these sources: every function and method that its TypeScript names is there.
  *
  * A clone's addon goes stale when sources are pulled and the TypeScript alone is compiled; a package's cannot, as versions are
- * compared and packing refuses a stale one. Names are compared because that needs nothing of the build: the compiler holds this
- * list to the interfaces, and an addon made by any build tool answers. A digest of the C++ would call an addon stale for
- * a comment, and a contract's number is forgotten when it matters.
+ * compared and packing refuses a stale one. Names are compared because the compiler holds this list to the interfaces.
  */
 import { SeekError } from "../errors.ts";
 import { buildCommand } from "../package-root.ts";

@@ -15,19 +15,18 @@ const libraries = [
   { name: "libtorch.so", isNeeded: true },
 ];
 
-/** What brings a library back: a clone builds against another libtorch, a package takes one that is whole. */
-function remedyOf(path: string): string {
-  if (isClone()) return buildCommand();
+/**
+ * What brings a whole library: a clone builds against another libtorch, a package takes one that is whole.
+ *
+ * @param path - of the library
+ * @param options - whether a file is there, which the set-up would take for a whole one
+ */
+export function libraryRemedy(path: string, { isThere }: { readonly isThere: boolean }): string {
   const isCuda = /^lib(cu|nv|nccl|c10_cuda|torch_cuda)/.test(basename(path));
-  return isCuda
-    ? "npx seekrl setup cuda"
-    : "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for cards";
-}
-
-/** What brings a whole libtorch in the place of one that is there and damaged. */
-export function wholeRemedy(path: string): string {
-  const remedy = remedyOf(path);
-  return remedy.startsWith("set ") ? remedy : `remove the folder of this libtorch, then ${remedy}`;
+  if (!isClone() && !isCuda)
+    return "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for cards";
+  const call = isClone() ? buildCommand() : "npx seekrl setup cuda";
+  return isThere ? `remove the folder of this libtorch, then ${call}` : call;
 }
 
 /** @throws ERR_STATE unless a file may be read */
@@ -36,7 +35,7 @@ function requireReadable(path: string, folder: string): void {
     accessSync(path, constants.R_OK);
   } catch (cause) {
     const why = (cause as Error).message;
-    const remedy = `Was it moved? Remedy: ${remedyOf(path)}.`;
+    const remedy = `Was it moved? Remedy: ${libraryRemedy(path, { isThere: false })}.`;
     throw new SeekError("ERR_STATE", `libtorch: expected ${basename(path)} in ${folder}: ${why}. ${remedy}`, {
       cause,
     });

@@ -12,7 +12,7 @@ import { noteAddon, requireOneAddon, requireOneLibtorch } from "../packages/one-
 import { requireWhole } from "../packages/whole-library.ts";
 import type { Addon } from "./addon.ts";
 import { requireExports } from "./exports.ts";
-import { libtorchLibraries, wholeRemedy } from "./libtorch.ts";
+import { libraryRemedy, libtorchLibraries } from "./libtorch.ts";
 
 /** What native code throws: of a file that cannot be written it knows the system's words alone. */
 class NativeError extends SeekError {
@@ -31,7 +31,7 @@ interface Preload {
 /** @throws ERR_FORMAT where the loader would die of a file */
 function requireAllWhole(own: readonly string[], libraries: readonly string[]): void {
   for (const path of own) requireWhole(path, `remove it, then ${buildCommand()}`);
-  for (const path of libraries) requireWhole(path, wholeRemedy(path));
+  for (const path of libraries) requireWhole(path, libraryRemedy(path, { isThere: true }));
 }
 
 function open(folder: string, libraries: readonly string[]): Addon {

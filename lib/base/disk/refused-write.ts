@@ -1,19 +1,10 @@
 /** Why the file system takes no file, in words that say what to do: it is full, read-only, or another user's. */
-import { accessSync, constants, existsSync, statfsSync, statSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { SeekError } from "../errors.ts";
 import { cacheFolder, hubCacheFolder } from "./cache-folder.ts";
-
-/** Bytes as text, for example `3.5 GiB`. */
-export const binaryBytes = (numBytes: number): string =>
-  numBytes < 2 ** 30 ? `${(numBytes / 2 ** 20).toFixed(1)} MiB` : `${(numBytes / 2 ** 30).toFixed(1)} GiB`;
-
-/** The folder itself, or the nearest above it that there is. */
-function nearestFolder(path: string): string {
-  const isFolder = existsSync(path) && statSync(path).isDirectory();
-  return isFolder || dirname(path) === path ? path : nearestFolder(dirname(path));
-}
+import { binaryBytes, freeBytesOf, nearestFolder } from "./free-space.ts";
 
 /** What moves a folder elsewhere: a variable where the user named none. Temporary folders of ours begin with the name. */
 function otherPlace(path: string): string {
@@ -22,18 +13,24 @@ function otherPlace(path: string): string {
     ["HF_HUB_CACHE", resolve(hubCacheFolder())],
     ["TMPDIR", join(tmpdir(), "seekrl-")],
   ] as const;
-  const variable = places.find(([, folder]) => path.startsWith(folder))?.[0];
+  const variable = places.find(([, folder]) => resolve(path).startsWith(folder))?.[0];
   return variable === undefined
     ? "name a folder on another file system"
     : `set ${variable} to a folder on another file system`;
 }
 
+const roomRemedy = (path: string): string => `Remedy: make room, or ${otherPlace(path)}`;
+
 /** Of Node, and of the native core, which tells the system's words alone. */
-const kinds = {
+const reasons = {
   full: /ENOSPC|EDQUOT|No space left|quota exceeded/i,
   readOnly: /EROFS|Read-only file system/i,
   closed: /EACCES|EPERM|Permission denied|not permitted/i,
 } as const;
+
+function reasonIn(words: string): keyof typeof reasons | undefined {
+  return (["full", "readOnly", "closed"] as const).find((reason) => reasons[reason].test(words));
+}
 
 /** The system's own words, unless it says ENOENT of a folder that cannot be made, as Node does where all is read-only. */
 function wordsOf(said: string, folder: string): string {
@@ -46,21 +43,21 @@ function wordsOf(said: string, folder: string): string {
   return said;
 }
 
-function freeBytesOf(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return bavail * bsize;
-}
-
-/** What it means, with the remedy; undefined where the system's words are all there is to say. */
-function meaningOf(path: string, said: string): string | undefined {
+/**
+ * What it means that something cannot be written.
+ *
+ * @param path - that was to be written
+ * @param said - the system's words
+ * @returns with the remedy; undefined where the system's words are all there is to say
+ */
+export function refusalMeaning(path: string, said: string): string | undefined {
   const folder = nearestFolder(resolve(path));
-  const words = wordsOf(said, folder);
-  const other = otherPlace(resolve(path));
-  if (kinds.full.test(words))
-    return `no space left for it on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). Remedy: make room, or ${other}`;
-  if (kinds.readOnly.test(words)) return `${folder} is on a read-only file system. Remedy: ${other}`;
-  if (kinds.closed.test(words))
-    return `this user may not write to ${folder}. Remedy: have its owner allow it, or ${other}`;
+  const reason = reasonIn(wordsOf(said, folder));
+  if (reason === "full")
+    return `no space left for it on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). ${roomRemedy(path)}`;
+  if (reason === "readOnly") return `${folder} is on a read-only file system. Remedy: ${otherPlace(path)}`;
+  if (reason === "closed")
+    return `this user may not write to ${folder}. Remedy: have its owner allow it, or ${otherPlace(path)}`;
   return undefined;
 }
 
@@ -74,20 +71,60 @@ function meaningOf(path: string, said: string): string | undefined {
  */
 export function refusedWrite(path: string, cause: unknown, what = "written"): SeekError {
   const said = (cause as Error).message;
-  return new SeekError("ERR_IO", `${path}: cannot be ${what}: ${meaningOf(path, said) ?? said}`, { cause });
+  return new SeekError("ERR_IO", `${path}: cannot be ${what}: ${refusalMeaning(path, said) ?? said}`, {
+    cause,
+  });
 }
 
+/** Where neither the error nor who caught it names a folder. */
+const somewhere = {
+  full: "no space left on its file system. Remedy: make room there, or name a folder on another",
+  readOnly: "its file system is read-only. Remedy: name a folder on another",
+} as const;
+
 /**
- * The same for an error that may be of anything, such as one that a library threw.
+ * The same for an error that may be of anything, such as one that a library threw. Permission may be denied of reading a file
+ * or of starting a program, too: where no folder was to be made, it does not count.
  *
  * @param error - whatever was caught
  * @param folder - that was written to, where the error itself names no file: one of writing does not
- * @returns undefined unless the file system was full, read-only or closed to this user
+ * @returns undefined unless the file system was full or read-only, or a folder could not be made
  */
-export function writeRefusal(error: unknown, folder: string): SeekError | undefined {
+export function writeRefusal(error: unknown, folder?: string): SeekError | undefined {
   const { syscall, path = folder, message } = Object(error) as NodeJS.ErrnoException;
-  if (syscall === undefined || meaningOf(path, message) === undefined) return undefined;
-  return refusedWrite(path, error);
+  if (syscall === undefined) return undefined;
+  if (path !== undefined && /^mkd(ir|temp)$/.test(syscall))
+    return refusalMeaning(path, message) === undefined ? undefined : refusedWrite(path, error, "made");
+  const reason = reasonIn(message);
+  if (reason === undefined || reason === "closed") return undefined;
+  if (path !== undefined) return refusedWrite(path, error);
+  return new SeekError("ERR_IO", `a file cannot be written: ${somewhere[reason]}`, { cause: error });
+}
+
+/**
+ * Whether an error of writing what a server sends is the disk's, and no break of the line.
+ *
+ * @param error - whatever was caught
+ */
+export function isOfDisk(error: unknown): boolean {
+  const { syscall, code = "" } = Object(error) as NodeJS.ErrnoException;
+  // An address that is not found may be ENOENT, one that a firewall keeps away EACCES.
+  if (syscall === "getaddrinfo" || syscall === "connect") return false;
+  return code === "ENOENT" || code === "ENOTDIR" || reasonIn(code) !== undefined;
+}
+
+/**
+ * Refuses a folder that has no room for what is to be written.
+ *
+ * @param folder - that is there
+ * @param numBytes - to be written
+ * @throws ERR_IO with what there is, and the remedy
+ */
+export function requireRoom(folder: string, numBytes: number): void {
+  const freeBytes = freeBytesOf(folder);
+  if (numBytes <= freeBytes) return;
+  const what = `expected room for ${binaryBytes(numBytes)}, got ${binaryBytes(freeBytes)}`;
+  throw new SeekError("ERR_IO", `${folder}: ${what}. ${roomRemedy(folder)}`);
 }
 
 /**
@@ -98,29 +135,6 @@ export function writeRefusal(error: unknown, folder: string): SeekError | undefi
  */
 export function explainedWrite(message: string): string {
   const [, path, what, said] = /^(.+?): cannot be (\w+): ([^:]+)$/s.exec(message) ?? [];
-  const meaning = path === undefined || said === undefined ? undefined : meaningOf(path, said);
+  const meaning = path === undefined || said === undefined ? undefined : refusalMeaning(path, said);
   return meaning === undefined ? message : `${path}: cannot be ${what}: ${meaning}`;
-}
-
-/** The disk of a folder, which need not be there. */
-export interface Disk {
-  readonly freeBytes: number;
-  /** Why nothing can be written to it, with the remedy. */
-  readonly problem: string | undefined;
-}
-
-/** Less than this is used up by the first file. */
-const leastBytes = 1 << 20;
-
-/** Looks at the disk of a folder, and writes nothing. */
-export function diskOf(folder: string): Disk {
-  const nearest = nearestFolder(resolve(folder));
-  const freeBytes = freeBytesOf(nearest);
-  try {
-    accessSync(nearest, constants.W_OK);
-  } catch (error) {
-    const { message } = error as Error;
-    return { freeBytes, problem: meaningOf(folder, message) ?? message };
-  }
-  return { freeBytes, problem: freeBytes < leastBytes ? meaningOf(folder, "ENOSPC") : undefined };
 }

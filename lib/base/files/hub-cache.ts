@@ -30,6 +30,7 @@ export class CachedRepository {
 
   /** Notes which commit a branch or tag names. */
   async note(revision: string, commit: string): Promise<void> {
+    // The cache may be one that is only read.
     if ((await this.commitOf(revision)) === commit) return;
     await mkdir(dirname(this.#ref(revision)), { recursive: true });
     await writeFileAtomic(this.#ref(revision), commit);

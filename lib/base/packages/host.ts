@@ -12,7 +12,7 @@ export interface Host {
   readonly arch: string;
   /** Newest version of Node-API that this Node has. */
   readonly napi: number;
-  /** glibc's version, for example `2.36`; undefined where the C library is another, as on Alpine. */
+  /** glibc's version, for example `2.36`, or `unknown`; undefined where the C library is another, as on Alpine. */
   glibc(): string | undefined;
 }
 
@@ -22,10 +22,16 @@ interface ReportHeader {
 
 /** What Node's diagnostic report names; looking at networks, which it does otherwise, may take seconds. */
 function statedVersion(): string | undefined {
-  const { report } = process;
+  const report: (NodeJS.ProcessReport & { excludeNetwork?: boolean }) | undefined = process.report;
   if (report === undefined) return undefined;
-  Object.assign(report, { excludeNetwork: true });
-  return (report.getReport() as ReportHeader).header?.glibcVersionRuntime;
+  const { excludeNetwork = false } = report;
+  try {
+    report.excludeNetwork = true;
+    return (report.getReport() as ReportHeader).header?.glibcVersionRuntime;
+  } finally {
+    // The process's own reports are not ours to shorten.
+    report.excludeNetwork = excludeNetwork;
+  }
 }
 
 /** Whether glibc is what this process runs on: musl's library has another name. */
@@ -35,11 +41,11 @@ function isOnGlibc(): boolean {
 }
 
 /** Not every program that runs JavaScript reports a version. */
-const glibcVersion = (): string | undefined =>
-  statedVersion() ?? (isOnGlibc() ? "of an unknown version" : undefined);
+const glibcVersion = (): string | undefined => statedVersion() ?? (isOnGlibc() ? "unknown" : undefined);
 
-/** Whether a version of glibc, as it states it, is older than packages are made for; one that is not known is not. */
+/** Whether a version of glibc is older than packages are made for; an unknown version is not old. */
 export function isOldGlibc(version: string): boolean {
+  if (version === "unknown") return false;
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const [leastMajor = 0, leastMinor = 0] = leastGlibc.split(".").map(Number);
   return major < leastMajor || (major === leastMajor && minor < leastMinor);

@@ -1,11 +1,10 @@
 /** The libtorch that an addon out of a package is loaded with. */
 import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { cacheFolder } from "../disk/cache-folder.ts";
 import { SeekError } from "../errors.ts";
-import type { FoundPackage } from "./platform-package.ts";
-import { packageFolder } from "./platform-package.ts";
-import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
+import { type FoundPackage, libtorchPackage, packageFolder } from "./platform-package.ts";
+import { checkSizes, readStamp, reinstall, type Stamp } from "./stamp.ts";
 
 /** A folder with libtorch's `lib`. */
 export interface LibtorchFolder {
@@ -57,11 +56,6 @@ function namedFolder(name: string, addon: FoundPackage): LibtorchFolder {
   return { folder };
 }
 
-/** Where the set-up keeps what it fetches (scripts/setup/libtorch.mjs), and which of it `setup cuda` chose. */
-function cacheRoot(env: NodeJS.ProcessEnv): string {
-  return env.SEEKRL_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), ".cache"), "seekrl");
-}
-
 function parseChosen(file: string, remedy: string): LibtorchFolder {
   try {
     const chosen = JSON.parse(readFileSync(file, "utf8")) as LibtorchFolder;
@@ -72,9 +66,9 @@ function parseChosen(file: string, remedy: string): LibtorchFolder {
   throw new SeekError("ERR_FORMAT", `${file}: names no folder. Remedy: ${remedy}.`);
 }
 
-/** What `seekrl setup cuda` chose for this user, which is meant from then on. */
+/** What `seekrl setup cuda` chose for this user (scripts/setup/libtorch.mjs notes it), which is meant from then on. */
 function chosenFolder(addon: FoundPackage, env: NodeJS.ProcessEnv): LibtorchFolder | undefined {
-  const file = join(cacheRoot(env), "libtorch.json");
+  const file = cacheFolder("libtorch.json", env);
   if (!existsSync(file)) return undefined;
   const remedy = `npx seekrl setup cuda, or remove ${file} to go on without a card`;
   const chosen = parseChosen(file, remedy);
@@ -84,11 +78,11 @@ function chosenFolder(addon: FoundPackage, env: NodeJS.ProcessEnv): LibtorchFold
 
 /** The package of libtorch for the same platform. */
 function packagedFolder(root: string, addon: FoundPackage): LibtorchFolder | undefined {
-  const name = addon.stamp.package.replace("@seekrl/", "@seekrl/libtorch-");
+  const name = libtorchPackage(addon.stamp.package);
   const folder = packageFolder(root, name);
   if (folder === undefined) return undefined;
   const stamp = readStamp(folder, name);
-  requireVersion(stamp.version, `${name} (${folder})`, addon, "remove node_modules and install again");
+  requireVersion(stamp.version, `${name} (${folder})`, addon, reinstall(name));
   checkSizes(folder, stamp);
   return { folder, stamp };
 }
@@ -113,11 +107,11 @@ export function findLibtorchFolder(
   const found = chosenFolder(addon, env) ?? packagedFolder(root, addon);
   if (found !== undefined) return found;
   const { libtorch } = addon.stamp;
-  const cached = join(cacheRoot(env), `libtorch-${libtorch}-cpu`);
+  const cached = cacheFolder(`libtorch-${libtorch}-cpu`, env);
   if (existsSync(cached)) return { folder: cached };
   throw new SeekError(
     "ERR_STATE",
-    `libtorch ${libtorch} was not found: ${addon.stamp.package.replace("@seekrl/", "@seekrl/libtorch-")} is not installed, and ` +
+    `libtorch ${libtorch} was not found: ${libtorchPackage(addon.stamp.package)} is not installed, and ` +
       `neither SEEKRL_LIBTORCH nor ${cached} is there. Remedy: install it with seekrl (npm install --include=optional ` +
       `seekrl@${addon.stamp.version}), or set SEEKRL_LIBTORCH to a libtorch ${libtorch}.`,
   );

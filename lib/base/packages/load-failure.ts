@@ -1,8 +1,9 @@
 /** Why libraries do not load, in words that say what to do: the loader's own are for those who build them. */
 import { SeekError } from "../errors.ts";
 import { type Host, leastGlibc } from "./host.ts";
+import { reinstall } from "./stamp.ts";
 
-/** What the loader's complaints mean; `own` is this machine. */
+/** What the loader's complaints mean; `own` is this machine's glibc. */
 const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
   [
     /version [`'"]?GLIBC_/,
@@ -18,11 +19,11 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
   ],
   [
     /file too short|invalid ELF header|ELF load command|not a mach-o/i,
-    () => "the file is damaged. Remedy: remove node_modules and install again",
+    () => `the file is damaged. Remedy: ${reinstall()}`,
   ],
   [
     /wrong ELF class|incompatible architecture|cannot open shared object file.*ld-musl/,
-    () => "the file is of another platform. Remedy: remove node_modules and install again",
+    () => `the file is of another platform. Remedy: ${reinstall()}`,
   ],
   [
     /Operation not permitted|failed to map segment/,
@@ -34,6 +35,12 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
   ],
 ];
 
+function glibcText(host: Host): string {
+  const glibc = host.glibc();
+  if (glibc === undefined) return "no glibc";
+  return `glibc ${glibc === "unknown" ? "of an unknown version" : glibc}`;
+}
+
 /**
  * The error of libraries that do not load.
  *
@@ -43,9 +50,7 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
  */
 export function loadFailure(cause: unknown, host: Host): SeekError {
   const said = (cause as Error).message.trim();
-  const glibc = host.glibc();
-  const own = glibc === undefined ? "no glibc" : `glibc ${glibc}`;
-  const meaning = meanings.find(([pattern]) => pattern.test(said))?.[1](own);
+  const meaning = meanings.find(([pattern]) => pattern.test(said))?.[1](glibcText(host));
   const text = meaning ?? "Remedy: npx seekrl doctor says what this machine lacks";
   return new SeekError("ERR_STATE", `the native addon cannot be loaded: ${said}: ${text}.`, { cause });
 }

@@ -18,7 +18,7 @@ interface Manifest {
 }
 
 /** The manifest of `seekrl` itself. */
-export function manifestIn(root: string): Manifest {
+function manifestIn(root: string): Manifest {
   return JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
 }
 
@@ -36,6 +36,9 @@ export function packageFolder(root: string, name: string): string | undefined {
     return undefined;
   }
 }
+
+/** The package of libtorch for the platform of an addon's package, for example `@seekrl/libtorch-linux-x64`. */
+export const libtorchPackage = (name: string): string => name.replace("@seekrl/", "@seekrl/libtorch-");
 
 /** For example `linux-x64`, as packages are named. */
 const platformName = ({ platform, arch }: Host): string => `${platform}-${arch}`;
@@ -56,7 +59,7 @@ function strangers(root: string, name: string): string[] {
 
 const where = "Remedy: run it on one of these, or in a container of one";
 
-const tell = (message: string): SeekError => new SeekError("ERR_STATE", message);
+const stateError = (message: string): SeekError => new SeekError("ERR_STATE", message);
 
 /** Refuses a Linux whose C library the addon would not load with, or with which it would die. */
 function requireGlibc(root: string, host: Host): void {
@@ -66,7 +69,7 @@ function requireGlibc(root: string, host: Host): void {
   const { version } = manifestIn(root);
   const has = `seekrl ${version} has no addon for ${platformName(host)} with`;
   const expected = `expected glibc ${leastGlibc} or later. Remedy: use`;
-  throw tell(
+  throw stateError(
     found === undefined
       ? `${has} musl, Alpine's C library: ${expected} an image of Debian, Ubuntu or Fedora (node:22-slim instead of node:22-alpine).`
       : `${has} glibc ${found}: ${expected} a later system, or an image of one (node:22-slim).`,
@@ -81,13 +84,15 @@ function missing(root: string, host: Host): SeekError {
   const known = supported(root);
   const names = known.join(", ");
   if (!known.includes(own))
-    return tell(`seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ${where}.`);
+    return stateError(
+      `seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ${where}.`,
+    );
   const others = strangers(root, name);
   const why =
     others.length > 0
       ? `node_modules has ${others.join(", ")}, so it was installed on another platform`
       : "optional dependencies were left out, or a lock file of another platform was used";
-  return tell(
+  return stateError(
     `${name} is not installed: ${why}. Remedy: remove node_modules and install here, optional dependencies included ` +
       `(npm install --include=optional seekrl@${version}).`,
   );
@@ -110,14 +115,12 @@ export function findPlatformPackage(root: string, host: Host): FoundPackage {
   const stamp = readStamp(folder, name);
   const { version } = manifestIn(root);
   if (stamp.version !== version)
-    throw new SeekError(
-      "ERR_STATE",
+    throw stateError(
       `seekrl is ${version} (${root}), ${name} is ${stamp.version} (${folder}): expected one version. ` +
         `Remedy: npm install seekrl@${version}, and name neither ${name} nor another of @seekrl in package.json.`,
     );
   if ((stamp.napi ?? 0) > host.napi)
-    throw new SeekError(
-      "ERR_STATE",
+    throw stateError(
       `${name} is built for Node-API ${stamp.napi}, this Node has ${host.napi}. Remedy: install Node 20.19 or later.`,
     );
   checkSizes(folder, stamp);

@@ -19,12 +19,14 @@ export interface Stamp {
   readonly files: Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>;
 }
 
-/** What mends a package whose files are not as they were packed. */
-export const reinstall = (name: string): string =>
-  `Remedy: remove node_modules/${name} (or all of node_modules) and install again; if the same comes back, first npm cache clean --force.`;
+/** What mends a package whose files are not as they were packed; without its name, whichever it is. */
+export function reinstall(name?: string): string {
+  const what = name === undefined ? "node_modules" : `node_modules/${name} (or all of node_modules)`;
+  return `remove ${what} and install again; if the same comes back, first npm cache clean --force`;
+}
 
 const damaged = (name: string, what: string, cause?: unknown): SeekError =>
-  new SeekError("ERR_FORMAT", `${name} is damaged: ${what}. ${reinstall(name)}`, { cause });
+  new SeekError("ERR_FORMAT", `${name} is damaged: ${what}. Remedy: ${reinstall(name)}.`, { cause });
 
 /**
  * Reads a package's stamp.

@@ -1,4 +1,4 @@
-/** Whether a library of Linux is whole and for this processor: of one that was cut short its loader dies with the process. */
+/** Whether a library of Linux is whole and for this processor: the loader kills the process when a library was cut short. */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { SeekError } from "../errors.ts";
 

@@ -5,7 +5,7 @@ import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
-import { refusedWrite } from "../../base/disk/refused-write.ts";
+import { isOfDisk, refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { lockFolder } from "../../base/files/folder-lock.ts";
@@ -218,10 +218,9 @@ class Download {
 /** Breaks in the line are worth another attempt; a full disk is not. */
 function fault(cause: unknown, name: string, folder: string, signal: AbortSignal): unknown {
   if (cause instanceof SeekError || signal.aborted) return cause;
-  const { syscall, code, message } = cause as NodeJS.ErrnoException;
-  const isDisk = ["ENOSPC", "EACCES", "EROFS", "ENOENT", "ENOTDIR", "EPERM", "EDQUOT"].includes(code ?? "");
-  if (isDisk && syscall !== "getaddrinfo")
+  if (isOfDisk(cause))
     return new SeekError("ERR_IO", `${name}: ${refusedWrite(folder, cause).message}`, { cause });
+  const { code, message } = cause as NodeJS.ErrnoException;
   return new Fault(`${name}: ${message || code}`, { cause, mayRetry: true });
 }
 

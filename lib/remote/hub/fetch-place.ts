@@ -1,11 +1,11 @@
 /** What the hub holds, fetched into the cache that Python shares, once: resumed where it broke off, checked, pinned. */
-import { rm, stat, statfs } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { native } from "../../base/addon/native.ts";
 import { hubCacheFolder } from "../../base/disk/cache-folder.ts";
-import { binaryBytes, writeRefusal } from "../../base/disk/refused-write.ts";
-import { codeOf, SeekError, throwIfAborted } from "../../base/errors.ts";
+import { requireRoom, writeRefusal } from "../../base/disk/refused-write.ts";
+import { codeOf, throwIfAborted } from "../../base/errors.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { CachedRepository, isCommit } from "../../base/files/hub-cache.ts";
 import { bytesOfPart, downloadFile } from "../files/download-file.ts";
@@ -93,8 +93,8 @@ class PlaceDownload {
     using _lock = await this.#lock();
     const missing: HubFile[] = [];
     for (const file of files) if (!(await this.#isThere(file))) missing.push(file);
-    await this.#checkRoom(missing);
     const total = missing.reduce((sum, { numBytes }) => sum + numBytes, 0);
+    requireRoom(this.#cached.folder, await this.#numBytesToCome(missing));
     let before = 0;
     for (const file of missing) {
       await this.#fetch(file, (numBytes) => this.#options.onBytes?.(before + numBytes, total));
@@ -123,16 +123,14 @@ class PlaceDownload {
     return (await Promise.all(files.map(isThere))).every(Boolean);
   }
 
-  async #checkRoom(missing: readonly HubFile[]): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#cached.folder);
-    let needed = 0;
+  /** Of what an earlier call broke off in, the rest. */
+  async #numBytesToCome(missing: readonly HubFile[]): Promise<number> {
+    let numBytes = 0;
     for (const file of missing) {
       const numThere = await bytesOfPart(this.#remote(file), this.#parts);
-      needed += Math.max(0, file.numBytes - numThere);
+      numBytes += Math.max(0, file.numBytes - numThere);
     }
-    if (needed <= bavail * bsize) return;
-    const what = `${this.#cached.folder}: expected room for ${binaryBytes(needed)}, got ${binaryBytes(bavail * bsize)}`;
-    throw new SeekError("ERR_IO", `${what}. Remedy: HF_HUB_CACHE names a folder with room`);
+    return numBytes;
   }
 
   #remote({ name, checksum, numBytes }: HubFile): RemoteFile {

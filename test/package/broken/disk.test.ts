@@ -65,7 +65,7 @@ for (const kind of ["full", "readOnly"] as const) {
     else
       assert.match(
         outcome.stderr,
-        /ERR_IO: .*models--acme--tiny: expected room for 0\.1 MiB, got 0\.0 MiB\. Remedy: HF_HUB_CACHE names a folder with room$/m,
+        /ERR_IO: .*models--acme--tiny: expected room for 0\.1 MiB, got 0\.0 MiB\. Remedy: make room, or set HF_HUB_CACHE to a folder on another file system$/m,
       );
     assert.deepEqual(
       outcome.files.filter((file) => /snapshots|blobs/.test(file)),

@@ -60,9 +60,11 @@ async function outcomeOn(processor: string | undefined): Promise<Outcome> {
 for (const processor of ["core2duo", "Haswell"]) {
   test(`a ${processor} generates, trains and searches as this processor does`, { skip }, async () => {
     const [own, emulated] = await Promise.all([outcomeOn(undefined), outcomeOn(processor)]);
+    // As many as `checkDevice` generates; it throws where their scores have other bits.
     assert.equal(emulated.tokens, 12);
     assert.equal(emulated.hit, "1");
     assert.ok((emulated.losses[2] ?? 0) < (emulated.losses[0] ?? 0), "what is trained is learnt");
+    // Sums of f32 are ordered by a processor's widths: of losses from 6 to 16 a last bit is 5e-7 to 1e-6, and steps add up.
     for (const [i, loss] of emulated.losses.entries())
       assert.ok(Math.abs(loss - (own.losses[i] ?? 0)) < 1e-4, `${emulated.losses} and ${own.losses}`);
   });

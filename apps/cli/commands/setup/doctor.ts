@@ -3,7 +3,7 @@ import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { command } from "../../command.ts";
 import { deviceName } from "../../machine/device.ts";
-import { hostLines } from "../../machine/host.ts";
+import { hardwareLines } from "../../machine/hardware.ts";
 import {
   cardProblem,
   findMachine,
@@ -40,7 +40,7 @@ function describe(machine: Machine): string {
   const { driver, nvcc } = machine;
   const lines = [
     `node      ${machine.node}, ${machine.platform}`,
-    ...hostLines(machine.host),
+    ...hardwareLines(machine.hardware),
     `driver    ${driver.version ?? "none"}${driver.problem === undefined ? "" : ` (${driver.problem})`}`,
     ...cardLines(machine),
     ...machine.packages.map((name) => `package   ${name}, every file as it was packed`),

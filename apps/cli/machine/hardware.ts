@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { cpus, freemem, totalmem } from "node:os";
 import { cacheFolder, hubCacheFolder } from "../../../lib/base/disk/cache-folder.ts";
-import { binaryBytes, type Disk, diskOf } from "../../../lib/base/disk/refused-write.ts";
+import { type Disk, diskOf } from "../../../lib/base/disk/disk.ts";
+import { binaryBytes } from "../../../lib/base/disk/free-space.ts";
 
 /** A folder of files that can be fetched again. */
 interface Cache extends Disk {
@@ -12,7 +13,7 @@ interface Cache extends Disk {
 }
 
 /** What was found. */
-export interface FoundHost {
+export interface FoundHardware {
   readonly processor: string;
   /** Sets of instructions that kernels are written for, as Linux names them; undefined where it is not Linux on x86-64. */
   readonly instructions: readonly string[] | undefined;
@@ -36,7 +37,7 @@ function readInstructions(): string[] | undefined {
 }
 
 /** Looks at this machine. */
-export function findHost(): FoundHost {
+export function findHardware(): FoundHardware {
   const caches = { cache: cacheFolder(""), hub: hubCacheFolder() };
   return {
     processor: cpus()[0]?.model.trim() ?? "unknown",
@@ -47,19 +48,19 @@ export function findHost(): FoundHost {
 }
 
 /** What of the processor matters. Nothing but speed depends on it. */
-function processorLine({ processor, instructions }: FoundHost): string {
+function processorLine({ processor, instructions }: FoundHardware): string {
   if (instructions === undefined) return processor;
   const has = instructions.length === 0 ? "no AVX2: everything runs, slowly" : instructions.join(" ");
   return `${processor}, ${has}`;
 }
 
 /** Lines of the doctor. */
-export function hostLines(host: FoundHost): string[] {
-  const { bytes, freeBytes } = host.memory;
+export function hardwareLines(hardware: FoundHardware): string[] {
+  const { bytes, freeBytes } = hardware.memory;
   return [
-    `processor ${processorLine(host)}`,
+    `processor ${processorLine(hardware)}`,
     `memory    ${binaryBytes(bytes)}, ${binaryBytes(freeBytes)} free`,
-    ...host.caches.map(
+    ...hardware.caches.map(
       ({ name, folder, freeBytes, problem }) =>
         `${name.padEnd(9)} ${folder}, ${problem ?? `${binaryBytes(freeBytes)} free`}`,
     ),

@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { findAddon } from "../../lib/base/packages/find-addon.ts";
-import type { Host } from "../../lib/base/packages/host.ts";
-import { plant, version } from "./planted.ts";
+import { findAddon } from "../../../lib/base/packages/find-addon.ts";
+import type { Host } from "../../../lib/base/packages/host.ts";
+import { plant, version } from "../planted.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-installs-"));
 after(() => rm(scratch, { recursive: true }));
@@ -58,24 +58,38 @@ test("addon and libtorch come out of the packages beside seekrl", async () => {
   assert.deepEqual(found.package?.stamp.version, version);
 });
 
-test("a platform without a package is told which have one, and musl what has glibc", async () => {
+const state = (message: RegExp) => ({ name: "SeekError", code: "ERR_STATE", message });
+
+test("a platform without a package is told which have one", async () => {
   const { find } = await install({ packages: [] });
-  const state = (message: RegExp) => ({ name: "SeekError", code: "ERR_STATE", message });
   assert.throws(
     () => find({ ...linux, platform: "freebsd" }),
     state(/no addon for freebsd-x64: expected linux-x64, darwin-arm64\. Remedy: run it on one of these/),
   );
+});
+
+test("musl is told what has glibc", async () => {
+  const { find } = await install({ packages: [] });
   assert.throws(
     () => find({ ...linux, glibc: () => undefined }),
     state(/linux-x64 with musl.*: expected glibc 2\.28 or later\. Remedy: use an image of Debian/),
   );
 });
 
-test("a package that was left out, or is another platform's, is missed by name", async () => {
-  const missing =
+test("a glibc of an unknown version is not refused", async () => {
+  const { find, at } = await install();
+  assert.equal(find({ ...linux, glibc: () => "unknown" }).folder, at(platform));
+});
+
+test("a package that was left out is missed by name", async () => {
+  const { find } = await install({ packages: [] });
+  const message =
     /@seekrl\/linux-x64 is not installed: optional dependencies.*Remedy: .*npm install --include=optional seekrl@/;
+  assert.throws(() => find(), { code: "ERR_STATE", message });
+});
+
+test("a package of another platform is named", async () => {
   const { find, modules } = await install({ packages: [] });
-  assert.throws(() => find(), { code: "ERR_STATE", message: missing });
   await plant(modules, "@seekrl/darwin-arm64", addon, built);
   assert.throws(() => find(), {
     code: "ERR_STATE",
@@ -142,26 +156,35 @@ test("a libtorch that is named is used or refused, never passed over", async () 
   assert.equal(find().libtorch.folder, join(modules, "own"));
 });
 
-test("what setup cuda chose comes before the package, and has to be of the version of the addon", async () => {
+test("what setup cuda chose comes before the package", async () => {
   const { find, cache } = await install();
   const folder = await libtorchFolder(join(cache, "libtorch-2.13.0-cu130", "torch"), "2.13.0");
-  const chosen = join(cache, "libtorch.json");
-  await writeFile(chosen, JSON.stringify({ folder, needed: ["/nvidia/libcudart.so.13"] }));
-  assert.deepEqual(find().libtorch, { folder, needed: ["/nvidia/libcudart.so.13"] });
-  await writeFile(chosen, JSON.stringify({ folder: await libtorchFolder(join(cache, "old"), "2.12.0") }));
+  const chosen = { folder, needed: ["/nvidia/libcudart.so.13"] };
+  await writeFile(join(cache, "libtorch.json"), JSON.stringify(chosen));
+  assert.deepEqual(find().libtorch, chosen);
+});
+
+test("what setup cuda chose for another version of the addon is refused", async () => {
+  const { find, cache } = await install();
+  const folder = await libtorchFolder(join(cache, "old"), "2.12.0");
+  await writeFile(join(cache, "libtorch.json"), JSON.stringify({ folder }));
   assert.throws(() => find(), {
     code: "ERR_STATE",
     message: /is 2\.12\.0\. Remedy: npx seekrl setup cuda, or remove/,
   });
 });
 
-test("without the package of libtorch the set-up's own is taken, and without that the error names all places", async () => {
+test("without the package of libtorch the set-up's own is taken", async () => {
   const { find, cache } = await install({ packages: [platform] });
+  await mkdir(join(cache, "libtorch-2.13.0-cpu"), { recursive: true });
+  assert.equal(find().libtorch.folder, join(cache, "libtorch-2.13.0-cpu"));
+});
+
+test("where there is no libtorch the error names all places", async () => {
+  const { find } = await install({ packages: [platform] });
   assert.throws(() => find(), {
     code: "ERR_STATE",
     message:
       /libtorch 2\.13\.0 was not found: @seekrl\/libtorch-linux-x64 is not installed.*Remedy: .*SEEKRL_LIBTORCH/,
   });
-  await mkdir(join(cache, "libtorch-2.13.0-cpu"), { recursive: true });
-  assert.equal(find().libtorch.folder, join(cache, "libtorch-2.13.0-cpu"));
 });
