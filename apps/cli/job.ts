@@ -1,6 +1,4 @@
 /** A command that several processes run together: where this one stands, and what it prints. */
-
-import type { ErrorCode } from "../../lib/base/errors.ts";
 import { placeOf } from "../../lib/comm/launch-variables.ts";
 import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
 import type { ProcessGroup } from "../../lib/comm/process-group.ts";
@@ -14,7 +12,7 @@ export interface Job {
   /** The ranks that share the model, of which this is the first; undefined where each has a whole one. */
   readonly tensorParallel: ProcessGroup | undefined;
   /** How the ranks share the work, in words; undefined where one process is all there is. */
-  readonly layout: string | undefined;
+  readonly layoutLine: string | undefined;
   /** Of other ranks than the first silent, but for the log that `seekrl launch` keeps of each. */
   readonly io: CommandIo;
 }
@@ -46,7 +44,7 @@ export async function inJob(
     throw new UsageError(`--tensor-parallel: expected a power of two, got ${tensorParallel}`);
   if (tensorParallel !== 1 && tensorParallel !== numRanks) throw otherSize(tensorParallel, numRanks);
   if (place === undefined || numRanks === 1) {
-    return work({ processGroup: undefined, tensorParallel: undefined, layout: undefined, io });
+    return work({ processGroup: undefined, tensorParallel: undefined, layoutLine: undefined, io });
   }
   const { rank, size, address, port, isServedByLauncher: isServed, restarts } = place;
   const { ProcessGroup } = await import("../../lib/comm/process-group.ts");
@@ -55,12 +53,12 @@ export async function inJob(
   const processGroup = await toldWhileWaiting(io, where, ProcessGroup.open(where));
   try {
     const own = rank === 0 ? io : quietIo(io);
-    const layout = jobLayout(size, sharing);
-    own.log(`layout     ${layout}`);
-    if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, layout, io: own });
+    const layoutLine = jobLayout(size, sharing);
+    own.log(`layout     ${layoutLine}`);
+    if (tensorParallel === 1) await work({ processGroup, tensorParallel: undefined, layoutLine, io: own });
     else
       await share(processGroup, (group) =>
-        work({ processGroup: undefined, tensorParallel: group, layout, io }),
+        work({ processGroup: undefined, tensorParallel: group, layoutLine, io }),
       );
   } catch (error) {
     processGroup.fail(error);
@@ -121,20 +119,6 @@ function copiesError(numRanks: number): UsageError {
   return new UsageError(
     `--tensor-parallel: expected ${numRanks}, the number of processes, got 1: each would do all of the work. Remedy: give it, or call the command without seekrl launch`,
   );
-}
-
-/**
- * Says what ended this process: to `seekrl launch` where that started it, on standard error otherwise. From the code follows
- * whether another start may end well; the words it keeps in the rank's log and shows once, however many ranks end with them.
- *
- * @param code - of the error
- * @param words - ready to be shown
- */
-export function tellEnding(code: ErrorCode | undefined, words = ""): void {
-  const say = (): void => void process.stderr.write(words);
-  if (process.connected && torchrun.isLauncherOf(process.env))
-    process.send?.({ code, words }, (error) => error && say());
-  else say();
 }
 
 /** The first rank works, the others do their part of what it does with its models. */

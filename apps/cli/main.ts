@@ -2,16 +2,16 @@
 import { setMaxListeners } from "node:events";
 import { CommanderError, Command as Program } from "commander";
 import { writeRefusal } from "../../lib/base/disk/refused-write.ts";
-import { codeOf, type ErrorCode, SeekError } from "../../lib/base/errors.ts";
+import { codeOf, SeekError } from "../../lib/base/errors.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
 import type { Values } from "./assignments.ts";
 import { type Command, type CommandIo, UsageError } from "./command.ts";
 import { commands, groups } from "./commands.ts";
+import { type Ending, tellEnding, wrongUsage } from "./ending.ts";
 import { withLocalPaths } from "./fetch/local-paths.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
-import { tellEnding } from "./job.ts";
 import { readOptions } from "./options.ts";
 import { withOption } from "./report/missing-path.ts";
 
@@ -36,7 +36,7 @@ export async function main(
     await program.parseAsync(asked(args, program), { from: "user" });
     return 0;
   } catch (error) {
-    return report(writeRefusal(error, process.cwd()) ?? error);
+    return report(writeRefusal(error) ?? error);
   }
 }
 
@@ -145,16 +145,21 @@ function onceOnly(typed: Values, placed: Values): Values {
   return { ...typed, ...Object.fromEntries(given) };
 }
 
-/** Where the parser's errors go. */
+/** Where the parser's errors go, which it writes as lines that say so. */
 function toEnding(fields: readonly Field[] = []): { outputError(text: string): void } {
-  return { outputError: (text) => tellEnding(undefined, withExpected(text, fields)) };
+  return {
+    outputError: (text) => {
+      const message = withExpected(text.trimEnd().replace(/^error: /, ""), fields);
+      tellEnding({ code: undefined, message }, wrongUsage);
+    },
+  };
 }
 
 /** What stands behind a flag, where nothing did. */
-function withExpected(text: string, fields: readonly Field[]): string {
-  const [, flag] = /^error: option '(--[\w-]+) <value>' argument missing/.exec(text) ?? [];
+function withExpected(message: string, fields: readonly Field[]): string {
+  const [, flag] = /^option '(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
   const field = fields.find(({ key }) => flagName(key) === flag);
-  return field === undefined ? text : `error: ${flag}: expected <${valueName(field)}>, got nothing\n`;
+  return field === undefined ? message : `${flag}: expected <${valueName(field)}>, got nothing`;
 }
 
 function interruption({ goesOn }: Command, cause: unknown): SeekError {
@@ -182,15 +187,15 @@ function ioOf(json: boolean, signal: AbortSignal): CommandIo {
 class Interrupted extends Error {}
 
 function report(error: unknown): ExitCode {
-  if (error instanceof Interrupted) return told("ERR_ABORTED", "", 1);
-  const { message, stack } = error as Error;
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof UsageError) return told(undefined, `error: ${message}\n`, 2);
+  if (error instanceof Interrupted) return told({ code: "ERR_ABORTED", message: "" }, 1);
+  const { message, stack = message } = error as Error;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
+  if (error instanceof UsageError) return told({ code: undefined, message }, wrongUsage);
   const code = codeOf(error);
-  return told(code, `${code === undefined ? stack : `${code}: ${message}`}\n`, 1);
+  return told({ code, message: code === undefined ? stack : message }, 1);
 }
 
-function told(code: ErrorCode | undefined, words: string, exitCode: ExitCode): ExitCode {
-  tellEnding(code, words);
+function told(ending: Ending, exitCode: ExitCode): ExitCode {
+  tellEnding(ending, exitCode);
   return exitCode;
 }

@@ -104,8 +104,8 @@ export interface PlanContext {
   /** The ranks that evaluate together; undefined for one process. */
   readonly processGroup: ProcessGroup | undefined;
   readonly roles: RankRoles | undefined;
-  /** Of the job, in words. */
-  readonly layout: string | undefined;
+  /** How the ranks share the work; undefined for one process. */
+  readonly layoutLine: string | undefined;
   readonly last: { metrics?: RlMetrics };
 }
 
@@ -119,7 +119,7 @@ export async function planTraining(
   given: TrainOptions,
   recipe: Recipe,
   parts: AgentParts,
-  { io, processGroup, roles, layout, last }: PlanContext,
+  { io, processGroup, roles, layoutLine, last }: PlanContext,
 ): Promise<Omit<RlOptions, "learners">> {
   const { steps, samples } = recipe.training;
   const [pace, warnings] = [new Pace(), new TrainingWarnings()];
@@ -137,7 +137,7 @@ export async function planTraining(
       maxTokens: given.microBatchTokens,
       staleness: given.staleness,
     },
-    run: roles?.isRollout ? undefined : { ...(await planRun(given, recipe)), heading: layout },
+    run: roles?.isRollout ? undefined : { ...(await planRun(given, recipe)), layoutLine },
     evaluation: await planEvaluation(given, agent, { io, processGroup }),
     collapse: planCollapse(given, io),
     onStep: (metrics, trajectories) => {

@@ -25,8 +25,8 @@ export interface RunOptions {
   readonly settings?: Settings | undefined;
   /** Options of the program, kept as `config.yaml`. @default none */
   readonly config?: Settings | undefined;
-  /** A line above them, as a comment: what the options do not say, such as how many processes there are. @default none */
-  readonly heading?: string | undefined;
+  /** A comment above them: how the processes share the work, which the options do not say. @internal */
+  readonly layoutLine?: string | undefined;
   /** Adds files, such as the tokenizer's, so that a checkpoint can be loaded as a model folder. */
   readonly onCheckpoint?: ((folder: string) => Promise<void>) | undefined;
 }
@@ -50,7 +50,7 @@ export const runKind = optionsOf<RunOptions>(
     best: optionsOf<BestOptions>({ metric: "string", mode: ["max", "min"] }, ["metric"]),
     settings: "object",
     config: "object",
-    heading: "string",
+    layoutLine: "string",
     onCheckpoint: "function",
   },
   ["folder"],

@@ -111,7 +111,7 @@ export class Run {
   }
 
   static async #openFolder(options: RunOptions, subject: RunSubject): Promise<Run> {
-    const { folder, tensorBoard, config, heading } = options;
+    const { folder, tensorBoard, config, layoutLine } = options;
     const lock = await lockFolder(folder);
     try {
       await clean(folder);
@@ -119,8 +119,8 @@ export class Run {
       const saved = checkpoint && (await restore(checkpoint, subject, settingsOf(subject, options)));
       if (config !== undefined) {
         const { stringify } = await import("yaml");
-        const above = heading === undefined ? "" : `# ${heading}\n`;
-        await writeFileAtomic(join(folder, "config.yaml"), `${above}${stringify(config)}`);
+        const comment = layoutLine === undefined ? "" : `# ${layoutLine}\n`;
+        await writeFileAtomic(join(folder, "config.yaml"), `${comment}${stringify(config)}`);
       }
       const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
       return new Run(options, subject, saved, { logs, lock });

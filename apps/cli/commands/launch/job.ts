@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { UsageError } from "../../command.ts";
+import { endingText, wrongUsage } from "../../ending.ts";
 import { lastLines } from "./log-tail.ts";
 import { type RankLayout, rankEnvironment, rankOf } from "./rank-environment.ts";
 import { type RankEnd, type RankProcess, type Shown, startRank } from "./rank-process.ts";
@@ -22,8 +23,6 @@ export interface JobOptions {
 
 /** The others wait in a collective for one that died: there is nothing to finish, so the grace is no longer than this. */
 const failureGraceMs = 10_000;
-/** Exit code of a call that is wrong, and stays so however often it is made. */
-const wrongUsage = 2;
 /** Ranks that are named one by one. */
 const maxNamed = 8;
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -57,8 +56,13 @@ export async function runJob(options: JobOptions): Promise<void> {
   await endAll(ranks, failed === undefined ? graceMs : Math.min(graceMs, failureGraceMs));
   const ends = await Promise.all(ranks.map(({ exited }) => exited));
   if (failed !== undefined) throw await failureOf(causeOf(failed, ends), ends, options);
-  // Rank 0's words about Ctrl-C: where the command goes on.
-  options.shown.stderr.write(ends.find(({ rank }) => rank === 0)?.words ?? "");
+  // After Ctrl-C: rank 0's line that says how to go on.
+  options.shown.stderr.write(
+    ends
+      .filter(({ rank }) => rank === 0)
+      .map(toldText)
+      .join(""),
+  );
 }
 
 function startLocal({ command, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
@@ -100,9 +104,11 @@ async function endAll(ranks: readonly RankProcess[], graceMs: number): Promise<v
 }
 
 /** Whether it failed by itself: ERR_REMOTE is what one is told of others, ERR_ABORTED what ends those that still ran. */
-function isOwnFailure({ code, error }: RankEnd): boolean {
+function isOwnFailure({ code, told: { code: error } }: RankEnd): boolean {
   return code === wrongUsage || (error !== undefined && error !== "ERR_REMOTE" && error !== "ERR_ABORTED");
 }
+
+const toldText = ({ told, code }: RankEnd): string => endingText(told, code);
 
 /** Of ranks that have ended, the one that the others failed with; they may have been gone before it. */
 function causeOf(first: RankEnd, ends: readonly RankEnd[]): RankEnd {
@@ -115,24 +121,24 @@ async function failureOf(
   ends: readonly RankEnd[],
   options: Pick<JobOptions, "layout" | "logs">,
 ): Promise<Error> {
-  const { code, signal, error = "ERR_INTERNAL", words } = cause;
-  const text = words === "" ? await silentText(cause, options) : toldText(cause, ends, options);
+  const { code, signal, told } = cause;
+  const text = told.message === "" ? await silentText(cause, options) : causeText(cause, ends, options);
   if (code === wrongUsage) return new UsageError(text);
-  return new SeekError(signal === null ? error : "ERR_REMOTE", text);
+  return new SeekError(signal === null ? (told.code ?? "ERR_INTERNAL") : "ERR_REMOTE", text);
 }
 
-function toldText(
-  { words, code, log }: RankEnd,
+function causeText(
+  cause: RankEnd,
   ends: readonly RankEnd[],
   { layout, logs }: Pick<JobOptions, "layout" | "logs">,
 ): string {
-  const alike = ends.filter((each) => each.words === words).map(({ rank }) => rank);
+  const { told, code, log } = cause;
+  const alike = ends.filter((each) => toldText(each) === toldText(cause)).map(({ rank }) => rank);
   const more = alike.length - maxNamed;
   const names = `${alike.slice(0, maxNamed).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
   const who = alike.length === 1 ? `rank ${names}` : `ranks ${names}`;
   const where = alike.length === 1 ? `its log is ${log}` : `their logs are in ${logs}`;
-  const cause = words.trimEnd().replace(/^(error|ERR_[A-Z]+): /, "");
-  return `${cause}\n${who} of ${sizeOf(layout)} ended with exit code ${code}; ${where}`;
+  return `${told.message}\n${who} of ${sizeOf(layout)} ended with exit code ${code}; ${where}`;
 }
 
 /** Of one that was killed or is none of ours: its last lines, unless all that it wrote was shown. */

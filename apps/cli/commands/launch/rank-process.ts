@@ -12,7 +12,8 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { type ErrorCode, errorCodeIn, messageOf, SeekError } from "../../../../lib/base/errors.ts";
+import { messageOf, SeekError } from "../../../../lib/base/errors.ts";
+import { type Ending, endingIn, endingText } from "../../ending.ts";
 
 /** Where the output of a process is shown. */
 export interface Shown {
@@ -37,10 +38,8 @@ export interface RankEnd {
   readonly rank: number;
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** The code of the error that ended it, where it said so. */
-  readonly error: ErrorCode | undefined;
-  /** What it said of that; empty where it said nothing. They stand at the end of its log. */
-  readonly words: string;
+  /** What it said of that, which stands at the end of its log. */
+  readonly told: Ending;
   readonly log: string;
   /** Where in the log its output begins. */
   readonly logStart: number;
@@ -72,7 +71,9 @@ export function startRank({ rank, command, environment, log, shown }: RankComman
   closeSync(file);
   const written = shown === undefined ? Promise.resolve() : show(child, log, shown);
   const exited = endOf(child).then((end) => ({ rank, ...end, log, logStart }));
-  const done = Promise.all([exited, written]).then(([{ words }]) => addWords(log, words));
+  const done = Promise.all([exited, written]).then(([{ told, code }]) =>
+    addText(log, endingText(told, code)),
+  );
   // Who waits for the end of all hears of it.
   done.catch(() => {});
   return { exited, done, send: (signal) => signalTo(child, signal) };
@@ -91,9 +92,9 @@ function openLog(log: string, rank: number): { readonly file: number; readonly s
 }
 
 /** What a rank told of its end stands behind all that it wrote. */
-function addWords(log: string, words: string): void {
+function addText(log: string, text: string): void {
   try {
-    if (words !== "") appendFileSync(log, words);
+    if (text !== "") appendFileSync(log, text);
   } catch (cause) {
     throw logError(log, cause);
   }
@@ -103,12 +104,10 @@ function logError(log: string, cause: unknown): SeekError {
   return new SeekError("ERR_IO", `--logs: ${log} cannot be written: ${messageOf(cause)}`, { cause });
 }
 
-async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal" | "error" | "words">> {
-  let error: ErrorCode | undefined;
-  let words = "";
+async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signal" | "told">> {
+  let told = endingIn(undefined);
   child.on("message", (message) => {
-    error = errorCodeIn(message);
-    words += (message as { readonly words?: string }).words ?? "";
+    told = endingIn(message);
   });
   const [code, signal] = (await once(child, "exit").catch((cause) => {
     throw new SeekError("ERR_IO", `a process cannot be started: ${messageOf(cause)}`, { cause });
@@ -117,7 +116,7 @@ async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signa
   killGroup(child);
   // What it said last may still be on its way.
   if (child.connected) await once(child, "disconnect");
-  return { code, signal, error, words };
+  return { code, signal, told };
 }
 
 /** Copies output to the log and to where it is shown, until there is no more. */

@@ -114,7 +114,7 @@ export const sftCommand = command({
 
 async function fineTune(
   given: z.output<typeof schema>,
-  { io, processGroup, tensorParallel, layout }: Job,
+  { io, processGroup, tensorParallel, layoutLine }: Job,
 ): Promise<void> {
   const folders = await policyFolders(given);
   const lora = loraOf(given.lora);
@@ -154,7 +154,7 @@ async function fineTune(
     evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
     run: {
       ...(await runFolderOf(options)),
-      heading: layout,
+      layoutLine,
       best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
       onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
     },

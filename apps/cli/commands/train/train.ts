@@ -49,7 +49,7 @@ export const trainCommand = command({
 
 type Given = TrainOptions & WorkerChoice & { readonly rolloutRanks: number };
 
-async function train(options: Given, { io, processGroup, tensorParallel, layout }: Job): Promise<void> {
+async function train(options: Given, { io, processGroup, tensorParallel, layoutLine }: Job): Promise<void> {
   const given = { ...options, ...(await policyFolders(options)) };
   const { baseline, tools } = given;
   if (baseline !== undefined && (tools !== undefined || stageOf(given) === "auto")) {
@@ -72,7 +72,7 @@ async function train(options: Given, { io, processGroup, tensorParallel, layout 
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
   const last: { metrics?: RlMetrics } = {};
   const stages = stagesOf(given);
-  const ranks = { processGroup, roles, layout };
+  const ranks = { processGroup, roles, layoutLine };
   for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, ...ranks, last });
   if (given.dryRun || roles?.isRollout) return;
   const { out } = stages.at(-1)!.given;

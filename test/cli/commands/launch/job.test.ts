@@ -156,13 +156,13 @@ test("the signal asks all to end, and what does not is killed after the grace", 
   timeout: 30_000,
 }, async () => {
   const stop = new AbortController();
-  const gentle = `process.on("SIGTERM", () => { console.log("saved"); ${failWith("ERR_ABORTED", "interrupted\n")} }); console.log("ready"); ${forever}`;
+  const gentle = `process.on("SIGTERM", () => { console.log("saved"); ${failWith("ERR_ABORTED", "interrupted")} }); console.log("ready"); ${forever}`;
   const script = `if (${rank} === "0") { ${gentle} } else { ${deaf} }`;
   const { ended, stdout, stderr, said } = start(script, { graceMs: 1000, signal: stop.signal });
   await until(() => stdout.text === "ready\n" && /\n$/.test(said(1)));
   stop.abort();
   await ended;
-  assert.deepEqual([stdout.text, stderr.text], ["ready\nsaved\n", "interrupted\n"]);
+  assert.deepEqual([stdout.text, stderr.text], ["ready\nsaved\n", "ERR_ABORTED: interrupted\n"]);
   assert.ok(!isAlive(Number(said(1))));
 });
 
@@ -211,8 +211,8 @@ test("what a process leaves behind ends with it, and holds nobody up", { timeout
 });
 
 /** Ends with an error of this code, as a command of `seekrl` says it. */
-const failWith = (code: string, words = ""): string =>
-  `process.send(${JSON.stringify({ code, words })}, () => process.exit(1));`;
+const failWith = (code: string, message = ""): string =>
+  `process.send(${JSON.stringify({ code, message })}, () => process.exit(1));`;
 
 test("all are started again after one was killed or lost another, and told which start it is", async () => {
   const logs = join(folder, "restarts");
@@ -255,8 +255,8 @@ test("what would fail again is not started again, and keeps its code", async () 
 
 test("a rank that was told of another's error does not hide it", { timeout: 30_000 }, async () => {
   const ready = join(folder, "ready");
-  const own = `process.on("SIGTERM", () => { ${failWith("ERR_FORMAT", "ERR_FORMAT: f: cut\n")} }); writeFileSync("${ready}", ""); ${forever}`;
-  const told = `const timer = setInterval(() => { if (existsSync("${ready}")) { clearInterval(timer); ${failWith("ERR_REMOTE", "ERR_REMOTE: rank 1: f: cut\n")} } }, 10);`;
+  const own = `process.on("SIGTERM", () => { ${failWith("ERR_FORMAT", "f: cut")} }); writeFileSync("${ready}", ""); ${forever}`;
+  const told = `const timer = setInterval(() => { if (existsSync("${ready}")) { clearInterval(timer); ${failWith("ERR_REMOTE", "rank 1: f: cut")} } }, 10);`;
   const script = `import { existsSync, writeFileSync } from "node:fs"; if (${rank} === "1") { ${own} } else { ${told} }`;
   const { ended, stderr, said } = start(script);
   await assert.rejects(ended, ({ code, message }: SeekError) => {
