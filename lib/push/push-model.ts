@@ -62,8 +62,8 @@ const pushKinds: OptionKinds<PushModelOptions> = {
  * @param options - the hub and its token, branch, licence, evaluations
  * @returns the commit, the card, and what was sent
  * @throws ERR_ARGUMENT without a token or for a name that is none; ERR_IO, ERR_FORMAT for a folder that holds no whole model;
- *   ERR_STATE for a run that has not ended, or a public repository that should be private; ERR_REMOTE, ERR_ABORTED. Nothing
- *   is committed then
+ *   ERR_STATE for a run that has not ended, or a public repository that should be private; ERR_REMOTE, ERR_ABORTED, which
+ *   say whether anything may have been committed
  * @example
  * const pushed = pushModel("no-such-folder", "acme/searcher", { dryRun: true });
  * await assert.rejects(pushed, { code: "ERR_IO" });
@@ -92,11 +92,8 @@ export async function pushModel(
 
 /** A card of one's own says itself what these would. */
 function refuseCardOptions(folder: string, { license, evaluations = [] }: PushModelOptions): void {
-  const [named] = [
-    license === undefined ? [] : "license",
-    evaluations.length > 0 ? "evaluations" : [],
-  ].flat();
-  if (named === undefined) return;
+  const named = license === undefined ? "evaluations" : "license";
+  if (license === undefined && evaluations.length === 0) return;
   const what = `${named}: expected none, since ${folder} has a README.md, which is taken as it is`;
   throw new SeekError("ERR_ARGUMENT", `pushModel: ${what}. Remedy: write it there, or move that file away`);
 }

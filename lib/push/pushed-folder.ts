@@ -41,22 +41,23 @@ const isRun = (folder: string): boolean => existsSync(join(folder, "metrics.json
  * @throws ERR_IO when it is not there; ERR_STATE for a run without a final model; ERR_FORMAT for what is no model
  */
 export async function readPushed(path: string): Promise<PushedFolder> {
-  const kind = await stat(path).catch((cause: Error) => {
+  const found = await stat(path).catch((cause: Error) => {
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
-  if (!kind.isDirectory()) throw noModel(path, "a folder, got a file");
+  if (!found.isDirectory()) throw noModel(path, "a folder, got a file");
   const { folder, run, step } = await placeOf(path);
-  const form = await checkModel(folder);
+  const kind = await checkModel(folder);
   const names = await filesIn(folder);
-  const isSent = (name: string): boolean => (isModelFile(name) ? !ofTraining.test(name) : told.test(name));
+  const isSent = (name: string): boolean =>
+    isModelFile(name) ? !ofTraining.test(name) : aboutModel.test(name);
   const files = await Promise.all(names.filter(isSent).map((name) => uploadFile(folder, name)));
-  return { folder, kind: form, run, step, files, leftOut: names.filter((name) => !isSent(name)) };
+  return { folder, kind, run, step, files, leftOut: names.filter((name) => !isSent(name)) };
 }
 
 /** Of a checkpoint, for those who go on with the training. */
 const ofTraining = /^(state\.json|trainer\.safetensors|critic\/)/;
 /** Words about the model. */
-const told = /^(README\.md|LICENSE[^/]*|NOTICE[^/]*)$/;
+const aboutModel = /^(README\.md|LICENSE[^/]*|NOTICE[^/]*)$/;
 
 async function placeOf(path: string): Promise<Place> {
   const whole = await realpath(resolve(path));

@@ -17,7 +17,7 @@ interface Row {
   readonly recipe: RecipeInput;
   readonly zero?: number;
   readonly moments?: "8-bit";
-  /** The recipe's own. */
+  /** That the hours are of, where the page trains for another number than the recipe. */
   readonly steps?: number;
 }
 

@@ -2,10 +2,10 @@
 import { defined } from "../../base/defined.ts";
 import { pinnedCommit } from "./base-model.ts";
 import type { CardFacts } from "./card-facts.ts";
-import type { SetScores } from "./scores.ts";
+import type { ScoreName, SetScores } from "./scores.ts";
 
 /** The hub's names of what is measured. */
-const metricTypes = { em: "exact_match", f1: "f1" } as const;
+const metricTypes: Readonly<Record<ScoreName, string>> = { em: "exact_match", f1: "f1" };
 
 function resultOf({ set, scores }: SetScores): object {
   return {

@@ -2,7 +2,7 @@
 import type { BaseModel } from "./base-model.ts";
 import type { CardFacts, TrainingFacts } from "./card-facts.ts";
 import { frontMatter } from "./front-matter.ts";
-import type { SetScores } from "./scores.ts";
+import { type SetScores, scoreNames } from "./scores.ts";
 import { usageText } from "./usage.ts";
 
 /**
@@ -53,7 +53,7 @@ function scoresText(sets: readonly SetScores[]): string {
   const rows = sets.map(({ set, numQuestions, step, scores }) => [
     step === undefined ? set : `${set}, while it was trained, step ${step}`,
     numQuestions === undefined ? "" : String(numQuestions),
-    ...(["em", "f1"] as const).map((name) => scoreText(scores.find((each) => each.name === name))),
+    ...scoreNames.map((name) => scoreText(scores.find((each) => each.name === name))),
   ]);
   const hasInterval = sets.some(({ scores }) => scores.some(({ interval }) => interval !== undefined));
   const note = hasInterval ? "\n\nIn parentheses the 95 % interval, by resampling questions." : "";

@@ -6,9 +6,15 @@ import { EvaluationFile } from "../../runs/evaluations/evaluation-file.ts";
 import { fileFigures } from "../../runs/evaluations/figures.ts";
 import type { RunFolder } from "../../runs/run-folder.ts";
 
+/** What a card states of a set of questions, in this order. */
+export const scoreNames = ["em", "f1"] as const;
+
+/** `em` or `f1`. */
+export type ScoreName = (typeof scoreNames)[number];
+
 /** A figure of one set of questions. */
 interface Score {
-  readonly name: "em" | "f1";
+  readonly name: ScoreName;
   readonly value: number;
   /** Of 95 %; undefined where single results are not known. */
   readonly interval?: Interval | undefined;
@@ -23,8 +29,6 @@ export interface SetScores {
   readonly step?: number | undefined;
   readonly scores: readonly Score[];
 }
-
-const names = ["em", "f1"] as const;
 
 /**
  * The scores of a file of `eval --out`, set by set.
@@ -48,7 +52,7 @@ export async function scoresInFile(path: string): Promise<SetScores[]> {
     // Of sets of one name the path is the name.
     set: basename(set),
     numQuestions: rows.filter((each) => each === number).length,
-    scores: names.flatMap((name) => {
+    scores: scoreNames.flatMap((name) => {
       const { mean = null, interval = null } = own.find((figure) => figure.name === name) ?? {};
       return mean === null ? [] : [{ name, value: mean, interval: interval ?? undefined }];
     }),
@@ -70,7 +74,7 @@ export async function scoresInRun(run: RunFolder, step = Number.POSITIVE_INFINIT
   const { evalQuestions } = (await run.config()) ?? {};
   const files = [evalQuestions].flat().filter((path) => typeof path === "string");
   const set = files.map((path) => basename(path).replace(/\.(jsonl?|parquet)$/, "")).join(" + ");
-  const scores = names.flatMap((name) => {
+  const scores = scoreNames.flatMap((name) => {
     const value = last[`eval/${name}`];
     return typeof value === "number" ? [{ name, value }] : [];
   });

@@ -52,21 +52,22 @@ export async function uploadFiles(upload: Upload, hub: Hub): Promise<string> {
   try {
     return await running.run();
   } catch (error) {
-    const kept = running.isCommitting
+    const outcome = running.isCommitting
       ? `the hub had been asked for the commit, which is there whole or not at all: ${hub.endpoint}/${id}/commits/${upload.revision}`
       : "nothing was committed";
     if (signal?.aborted)
-      throw new SeekError("ERR_ABORTED", `${id}: aborted; ${kept}`, { cause: signal.reason });
-    throw withRemedy(error, id, hub, kept);
+      throw new SeekError("ERR_ABORTED", `${id}: aborted; ${outcome}`, { cause: signal.reason });
+    throw withRemedy(error, id, hub, outcome);
   }
 }
 
-function withRemedy(error: unknown, id: string, { endpoint, token = "" }: Hub, kept: string): unknown {
+function withRemedy(error: unknown, id: string, { endpoint, token = "" }: Hub, outcome: string): unknown {
   const code = codeOf(error) ?? "ERR_REMOTE";
   if (code !== "ERR_REMOTE") return error;
   const said = error instanceof Fault ? error.message : excerpt(messageOf(error), [token]);
   const status = error instanceof Fault ? error.status : undefined;
-  const hint = hintFor(status, id, endpoint) ?? `${kept}; the same call again sends only what the hub lacks`;
+  const hint =
+    hintFor(status, id, endpoint) ?? `${outcome}; the same call again sends only what the hub lacks`;
   return new SeekError(code, `${id}: ${said}. Remedy: ${hint}`, { cause: error });
 }
 
