@@ -50,9 +50,10 @@ export const askCommand = command({
   places: ["question"],
   options,
   run: async (given, io) => {
-    for (const folder of given.model ?? []) refuseRun("--model", folder);
     const [policy, another] = policiesOf(given);
     if (policy === undefined || another !== undefined) {
+      // Of a run with one checkpoint it is plain which one is meant.
+      for (const folder of given.model ?? []) refuseRun("--model", folder);
       throw new UsageError(`--model: expected one model, got ${given.model?.join(", ") ?? "several"}`);
     }
     refuseIdleTools(given);
