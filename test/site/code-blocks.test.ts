@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
 import { type CodeBlock, codeBlocks, shellCalls } from "./code-blocks.ts";
@@ -84,6 +84,14 @@ test("no line of a program or a call is wider than the text of the site", () => 
   // What a server answers stands below a call of curl.
   const wide = lines.filter(({ line }) => line.length > 100 && !lone.test(line) && !/^[[{]/.test(line));
   assert.deepEqual(wide, []);
+});
+
+test("the tests that read a page's blocks are there, and name the page", () => {
+  for (const [place, name] of Object.entries(runElsewhere)) {
+    const [file = ""] = place.split(" ");
+    const text = readFileSync(join(projectRoot, "test", `${name}.test.ts`), "utf8");
+    assert.ok(text.includes(basename(file)), `test/${name}.test.ts reads ${file}`);
+  }
 });
 
 test("every call of seekrl that a page shows is one that its command takes, values included", async () => {
