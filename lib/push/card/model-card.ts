@@ -50,14 +50,15 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 }
 
 function scoresText(sets: readonly SetScores[]): string {
+  const areCounted = sets.some(({ numQuestions }) => numQuestions !== undefined);
   const rows = sets.map(({ set, numQuestions, step, scores }) => [
     step === undefined ? set : `${set}, while it was trained, step ${step}`,
-    numQuestions === undefined ? "" : String(numQuestions),
+    ...(areCounted ? [`${numQuestions ?? ""}`] : []),
     ...scoreNames.map((name) => scoreText(scores.find((each) => each.name === name))),
   ]);
   const hasInterval = sets.some(({ scores }) => scores.some(({ interval }) => interval !== undefined));
   const note = hasInterval ? "\n\nIn parentheses the 95 % interval, by resampling questions." : "";
-  return `${table(["questions", "number", "exact match", "F1"], rows)}${note}`;
+  return `${table(["questions", ...(areCounted ? ["number"] : []), "exact match", "F1"], rows)}${note}`;
 }
 
 function scoreText(score: SetScores["scores"][number] | undefined): string {

@@ -23,7 +23,9 @@ function python({ id, library }: CardFacts): string {
 
 /** Commands and programs, as Markdown. */
 export function usageText(facts: CardFacts): string {
-  const ask = `npx seekrl ask "Who directed Nosferatu?" --model ${facts.id}${recipeFlag(facts)} --index INDEX`;
+  // Of its own world's films alone a model of a world knows how to find something.
+  const film = facts.training?.recipe?.name === "world" ? "Nightwinter" : "Nosferatu";
+  const ask = `npx seekrl ask "Who directed ${film}?" --model ${facts.id}${recipeFlag(facts)} --index INDEX`;
   const seekrl = `With an index of your documents (\`npx seekrl index build --corpus FILE --out INDEX\`):\n\n\`\`\`\n${ask}\n\`\`\``;
   if (facts.library === undefined) return seekrl;
   const other = `Its weights alone, without the loop of searches:\n\n\`\`\`python\n${python(facts)}\n\`\`\``;
