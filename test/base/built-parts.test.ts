@@ -11,9 +11,10 @@ import { projectRoot } from "../project.ts";
 const root = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(root, { recursive: true }));
 
-/** A clone whose addon is there, without the file that says where libtorch is. */
+/** A clone whose addons are there, without the file that says where libtorch is. */
 await mkdir(join(root, "build", "cmake", "Release"), { recursive: true });
-await writeFile(join(root, "build", "cmake", "Release", "seekrl.node"), "");
+for (const name of ["seekrl.node", "seekrl_preload.node"])
+  await writeFile(join(root, "build", "cmake", "Release", name), "");
 await writeFile(join(root, "package.json"), JSON.stringify({ type: "module" }));
 await writeFile(join(root, "tsconfig.json"), "{}");
 await cp(join(projectRoot, "bin"), join(root, "bin"), { recursive: true });
