@@ -38,6 +38,12 @@ struct PairedKeyValues {
   const int32_t* block_table = nullptr;
   int64_t block_tokens = 0;
   int64_t block_stride = 0;  // in values
+
+  // Of the block that holds a token, in values.
+  int64_t block_offset(int64_t token) const {
+    const int64_t block = token / block_tokens;
+    return (block_table == nullptr ? block : block_table[block]) * block_stride;
+  }
 };
 inline constexpr int64_t kPairedTokens = 16;
 
@@ -87,8 +93,9 @@ SEEKRL_KERNEL(attend);
 
 // The same with factors of bf16 and sums of f32, as flash attention computes in that type: s_j = (q . k_j) scale with q
 // rounded, one chain over pairs of channels; e_j as above, l their sum by j mod 16; out_c = (sum over pairs of tokens
-// (2 i, 2 i + 1) in order of p_j v_jc) / l with p_j = e_j rounded, zero out of reach. Between instruction sets the last
-// bits differ. Values from the first token's pair to the last one's must be finite.
+// (2 i, 2 i + 1) in order of p_j v_jc) / l with p_j = e_j rounded, zero out of reach. On AMX both sums are formed as
+// pair_matmul forms its own there. Between instruction sets the last bits differ. Values from the first token's pair to
+// the last one's must be finite.
 namespace reference {
 void attend_bf16(const QueryRows& rows, const PairedKeyValues& source, int64_t head_dim, const ScoreRule& rule,
                  float* log_sum_exp, float* scratch);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "kernels/cpu/products/amx.h"
 #include "kernels/isa.h"
 #include "kernels/table.h"

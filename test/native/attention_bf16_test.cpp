@@ -5,7 +5,9 @@
 #include "attention_span.h"
 #include "check.h"
 #include "each_isa.h"
+#include "emulated_unit.h"
 #include "kernels/attention.h"
+#include "kernels/cpu/attention/tile_attention.h"
 #include "kernels/isa.h"
 #include "kernels/products/bf16.h"
 
@@ -56,6 +58,12 @@ Floats rounded_values(const Floats& x) {
   return y;
 }
 
+std::vector<uint16_t> rounded(const Floats& x) {
+  std::vector<uint16_t> y(x.size());
+  std::transform(x.begin(), x.end(), y.begin(), to_bf16);
+  return y;
+}
+
 }  // namespace
 
 TEST("attention in bf16 is that in f32 over rounded queries, keys and values, up to its weights' eight bits") {
@@ -99,6 +107,52 @@ TEST("in bf16 a query's bits do not depend on the positions computed with it nor
           EXPECT(same_bits(out, whole));
         }
       });
+    }
+  }
+}
+
+TEST("a matrix unit's tiles give both products, whatever rows there are and wherever tokens lie") {
+  const int64_t head_dim = 64, positions = 151, stride = 192;
+  for (const auto& [first, end] : {std::pair<int64_t, int64_t>{0, 1}, {0, 151}, {37, 100}}) {
+    Span span(positions, 1, head_dim);
+    // What no row may see is not a number.
+    for (int64_t j = 0; j < positions; ++j) {
+      if (j < first / 2 * 2 || j >= even(end)) std::fill_n(span.values.data() + j * head_dim, head_dim, std::nanf(""));
+    }
+    const std::vector<uint16_t> query = rounded(span.query);
+    const auto value = [&](int64_t j, int64_t c) { return from_bf16(to_bf16(span.values[j * head_dim + c])); };
+    for (const int64_t rows : {1, 16, 17, 32}) {
+      std::vector<uint16_t> weights(rows * stride, 0);
+      for (int64_t r = 0; r < rows; ++r) {
+        std::transform(span.out_grad.data() + first, span.out_grad.data() + end, weights.data() + r * stride + first,
+                       [r](float x) { return to_bf16(x + static_cast<float>(r)); });
+      }
+      for (const int64_t block_tokens : {16, 48, 64}) {
+        const Paired paired(span, block_tokens);
+        Floats scores(rows * stride), mixed(rows * head_dim);
+        score_tokens<test::EmulatedUnit>(scores.data(), stride, query.data(), rows, paired.source(), first, end,
+                                         head_dim, 0.125f);
+        mix_tokens<test::EmulatedUnit>(mixed.data(), head_dim, weights.data(), stride, rows, paired.source(),
+                                       {first / 2 * 2, even(end)}, first, end, head_dim);
+        for (int64_t r = 0; r < rows; ++r) {
+          for (int64_t j = first; j < end; ++j) {
+            double sum = 0;
+            for (int64_t c = 0; c < head_dim; ++c) {
+              sum += static_cast<double>(from_bf16(query[r * head_dim + c])) *
+                     from_bf16(to_bf16(span.keys[j * head_dim + c]));
+            }
+            EXPECT_NEAR(scores[r * stride + j], sum / 8, 1e-5);
+          }
+          for (int64_t c = 0; c < head_dim; ++c) {
+            double sum = 0;
+            for (int64_t j = first; j < end; ++j) {
+              sum += static_cast<double>(from_bf16(weights[r * stride + j])) * value(j, c);
+            }
+            // Up to 151 terms of up to 33 each.
+            EXPECT_NEAR(mixed[r * head_dim + c], sum, 2e-3);
+          }
+        }
+      }
     }
   }
 }

@@ -13,7 +13,12 @@ struct EmulatedUnit {
   static constexpr int64_t kRows = 16, kRowBytes = 64;
   alignas(64) inline static uint8_t tiles[8][kRows * kRowBytes];
 
-  static void configure() {}
+  // Rows of each tile, as in kernels::AmxUnit.
+  inline static int64_t rows[8] = {16, 16, 16, 16, 16, 16, 16, 16};
+
+  static void configure(int64_t top = kRows, int64_t bottom = kRows) {
+    for (int tile = 0; tile < 8; ++tile) rows[tile] = tile > 5 ? kRows : tile == 4 || tile < 2 ? top : bottom;
+  }
   static void release() {}
 
   template <int tile>
@@ -23,25 +28,25 @@ struct EmulatedUnit {
 
   template <int tile>
   static void load(const void* from, int64_t stride) {
-    for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t r = 0; r < rows[tile]; ++r) {
       std::memcpy(tiles[tile] + r * kRowBytes, static_cast<const uint8_t*>(from) + r * stride, kRowBytes);
     }
   }
 
   template <int tile>
   static void store(void* to, int64_t stride) {
-    for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t r = 0; r < rows[tile]; ++r) {
       std::memcpy(static_cast<uint8_t*>(to) + r * stride, tiles[tile] + r * kRowBytes, kRowBytes);
     }
   }
 
   // TDPBF16PS in the Software Developer's Manual, volume 2: even and odd products apart, joined at the end.
-  template <int sums, int rows, int pairs>
+  template <int sums, int factors, int pairs>
   static void multiply() {
     auto* c = reinterpret_cast<float*>(tiles[sums]);
-    const auto* a = reinterpret_cast<const uint16_t*>(tiles[rows]);
+    const auto* a = reinterpret_cast<const uint16_t*>(tiles[factors]);
     const auto* b = reinterpret_cast<const uint16_t*>(tiles[pairs]);
-    for (int64_t row = 0; row < 16; ++row) {
+    for (int64_t row = 0; row < rows[sums]; ++row) {
       for (int64_t column = 0; column < 16; ++column) {
         float parts[2] = {};
         for (int64_t i = 0; i < 32; ++i) {

@@ -3,8 +3,8 @@
 
 #define SEEKRL_ISA avx2
 #include "kernels/cpu/adamw/fast_adamw.h"
-#include "kernels/cpu/fast_attention.h"
-#include "kernels/cpu/fast_attention_bf16.h"
+#include "kernels/cpu/attention/fast_attention.h"
+#include "kernels/cpu/attention/fast_attention_bf16.h"
 #include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_bf16.h"
 #include "kernels/cpu/products/fast_matmul.h"

@@ -11,13 +11,18 @@ bool has_amx();
 
 // The compiler's intrinsics take a tile's number only as a literal, templates do not have one.
 struct AmxUnit {
-  // Every tile whole.
-  static void configure() {
+  // Tiles 0, 1 and 4 have `top` rows, 2, 3 and 5 `bottom` ones, at most 16 each; 6 and 7 are whole.
+  static void configure(int64_t top = 16, int64_t bottom = 16) {
     struct alignas(64) {
       uint8_t palette = 1, start_row = 0, unused[14] = {};
-      uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-      uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-    } const tiles;
+      uint16_t row_bytes[16] = {};
+      uint8_t rows[16] = {};
+    } tiles;
+    for (int tile = 0; tile < 8; ++tile) {
+      const int64_t rows = tile > 5 ? 16 : tile == 4 || tile < 2 ? top : bottom;
+      tiles.rows[tile] = static_cast<uint8_t>(rows);
+      tiles.row_bytes[tile] = rows > 0 ? 64 : 0;
+    }
     asm volatile("ldtilecfg %0" ::"m"(tiles));
   }
 

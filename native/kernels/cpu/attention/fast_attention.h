@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/attention.h"
-#include "kernels/cpu/attention_tiles.h"
+#include "kernels/cpu/attention/attention_tiles.h"
 #include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_matmul.h"
 

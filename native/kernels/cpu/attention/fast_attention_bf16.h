@@ -4,18 +4,13 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/cpu/fast_attention.h"
+#include "kernels/cpu/attention/fast_attention.h"
 #include "kernels/cpu/products/fast_bf16.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
 
 // Tokens whose values stay in the first-level cache while all rows of a tile take them.
 inline constexpr int64_t kValueTokens = 128;
-
-inline int64_t block_offset(const PairedKeyValues& source, int64_t token) {
-  const int64_t block = token / source.block_tokens;
-  return (source.block_table == nullptr ? block : source.block_table[block]) * source.block_stride;
-}
 
 // The queries of the tile, rounded, as rows of C values.
 inline void round_queries(uint16_t* to, const QueryRows& rows, const RowTile& tile, int64_t head_dim) {
@@ -52,7 +47,7 @@ inline void score_tokens(float* scores, const uint16_t* query, const QueryRows& 
   const uint16_t* keys[kVectors];
   for (int v = 0; v < kVectors; ++v) {
     const int64_t token = first + v * kLanes;
-    keys[v] = source.keys + block_offset(source, token) + token % source.block_tokens * 2;
+    keys[v] = source.keys + source.block_offset(token) + token % source.block_tokens * 2;
   }
   int64_t skipped = 0;
   while (keys_of(rows, tile.first + skipped) <= first) ++skipped;
@@ -115,7 +110,7 @@ inline void value_tile(float* mixed, int64_t width, const uint16_t* weights, int
   for (int64_t token = tokens.first; token < tokens.end;) {
     const int64_t place = token % source.block_tokens, in_block = source.block_tokens - place;
     const int64_t run = tokens.end - token < in_block ? tokens.end - token : in_block;
-    const uint16_t* rows = values + block_offset(source, token) + place * head_dim;
+    const uint16_t* rows = values + source.block_offset(token) + place * head_dim;
     for (int64_t i = 0; i < run; i += 2, rows += 2 * head_dim) {
       Pairs columns[kVectors];
       for (int v = 0; v + 1 < kVectors; ++v) columns[v] = load_pairs(rows + v * kPairLanes);
@@ -170,8 +165,17 @@ inline void mix_values(float* mixed, int64_t width, const uint16_t* weights, con
   }
 }
 
-inline void attend_bf16(const QueryRows& rows, const PairedKeyValues& source, int64_t head_dim, const ScoreRule& rule,
-                        float* log_sum_exp, float* scratch) {
+// Both products by the processor's instruction for pairs.
+struct PairProducts {
+  static constexpr int64_t kTokens = 2;
+  static constexpr auto scores = score_tile_rows;
+  static constexpr auto mix = mix_values;
+};
+
+// The attention whose products are `Products`; mix reads weights in groups of kTokens, those out of reach as zeros.
+template <class Products>
+inline void attend_by(const QueryRows& rows, const PairedKeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                      float* log_sum_exp, float* scratch) {
   const int64_t num_rows = rows.num_positions * rows.num_heads, max_keys = keys_of(rows, num_rows - 1);
   const int64_t width = (head_dim + kLanes - 1) / kLanes * kLanes;
   float* mixed = scratch;
@@ -179,21 +183,28 @@ inline void attend_bf16(const QueryRows& rows, const PairedKeyValues& source, in
   float* scores = mixed + 2 * kMostRows * width;
   for (int64_t first = 0; first < num_rows;) {
     const RowTile tile = row_tile(rows, rule, first, max_keys, 1);
+    const int64_t from = tile.first_key / Products::kTokens * Products::kTokens;
+    const int64_t to = (tile.most_keys + Products::kTokens - 1) / Products::kTokens * Products::kTokens;
     round_queries(query, rows, tile, head_dim);
-    score_tile_rows(scores, query, rows, source, tile, head_dim, rule.scale);
+    Products::scores(scores, query, rows, source, tile, head_dim, rule.scale);
     float sums[kMostRows];
     for (int64_t r = 0; r < tile.count; ++r) {
-      const int64_t keys = keys_of(rows, first + r), from = first_key(rule, keys);
+      const int64_t keys = keys_of(rows, first + r), own = first_key(rule, keys);
       float* row = scores + r * tile.stride;
-      if (rule.softcap > 0) softcap(row + from, keys - from, rule.softcap);
-      const SoftmaxSums softmax = rounded_exponentials(row, from, keys, tile.first_key / 2 * 2, even(tile.most_keys));
+      if (rule.softcap > 0) softcap(row + own, keys - own, rule.softcap);
+      const SoftmaxSums softmax = rounded_exponentials(row, own, keys, from, to);
       sums[r] = softmax.sum;
       if (log_sum_exp != nullptr) log_sum_exp[first + r] = softmax.max + __builtin_logf(softmax.sum);
     }
-    mix_values(mixed, width, reinterpret_cast<const uint16_t*>(scores), rows, source, tile, head_dim);
+    Products::mix(mixed, width, reinterpret_cast<const uint16_t*>(scores), rows, source, tile, head_dim);
     scatter_rows(rows.out, mixed, width, sums, rows, tile, head_dim);
     first += tile.count;
   }
+}
+
+inline void attend_bf16(const QueryRows& rows, const PairedKeyValues& source, int64_t head_dim, const ScoreRule& rule,
+                        float* log_sum_exp, float* scratch) {
+  attend_by<PairProducts>(rows, source, head_dim, rule, log_sum_exp, scratch);
 }
 
 }  // namespace seekrl::kernels::SEEKRL_ISA
