@@ -45,10 +45,10 @@ export {
   type LoadOptions,
   Model,
   type ModelOptions,
-  type SaveOptions,
 } from "./model/model.ts";
 export type { StoredDtype } from "./model/model-folder.ts";
 export type { Policy } from "./model/policy.ts";
+export type { SaveOptions } from "./model/save.ts";
 export type { QuantisedWeights } from "./model/weights-form.ts";
 export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";
 export {
@@ -118,7 +118,8 @@ export type { TrainSequence } from "./train/batch/packing.ts";
 export { type LossOn, sftSequence } from "./train/batch/sequence.ts";
 export type { Collapse, CollapseOptions, WatchedMetric } from "./train/collapse.ts";
 export { Critic } from "./train/learner/critic.ts";
-export type { AdamWOptions, Learner, LearnerOptions } from "./train/learner/learner.ts";
+export type { Learner } from "./train/learner/learner.ts";
+export type { AdamWOptions, LearnerOptions } from "./train/learner/learner-options.ts";
 export { type LossOptions, Trainer } from "./train/learner/trainer.ts";
 export type { ZeroLevel } from "./train/memory/plan.ts";
 export { type OpenLearners, openLearners } from "./train/open-learners.ts";

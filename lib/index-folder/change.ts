@@ -2,8 +2,8 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { native } from "../base/addon/native.ts";
-import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError } from "../base/errors.ts";
+import { makeFolder } from "../base/files/files.ts";
 import { KnownFiles, knownFilesFile } from "./known-files.ts";
 import {
   findManifest,
@@ -124,9 +124,7 @@ export async function changeFolder(
   change: (from: Change) => Promise<Manifest | undefined>,
   { resume = false, replace = false }: ChangeOptions = {},
 ): Promise<Manifest | undefined> {
-  await mkdir(folder, { recursive: true }).catch((cause) => {
-    throw refusedWrite(folder, cause, "made");
-  });
+  await makeFolder(folder);
   await checkOwn(folder);
   const lock = native().fileLockTake(join(folder, lockFile));
   try {

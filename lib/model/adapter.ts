@@ -1,5 +1,4 @@
 /** LoRA adapters: few trained numbers beside a model's weights, which stay as they are. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { NativeAdapter } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
@@ -11,9 +10,8 @@ import {
   type OptionKinds,
   wholeKind,
 } from "../base/check-options.ts";
-import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError } from "../base/errors.ts";
-import { writeFileAtomic } from "../base/files/files.ts";
+import { makeFolder, writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
 import { projectionsOf, refuseTargets } from "./adapter-targets.ts";
 import { baseFormNote } from "./base-form.ts";
@@ -245,9 +243,7 @@ export class Adapter {
    */
   async save(folder: string): Promise<void> {
     checkArgument("adapter.save: folder", folder, "string");
-    await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-      throw refusedWrite(folder, cause, "made");
-    });
+    await makeFolder(folder);
     const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
     await this.handle.write(join(folder, adapterFile), header);
     const config = { ...this.#config, targets: this.shape.targets, ...this.#base() };

@@ -8,11 +8,11 @@ import { SeekError } from "../base/errors.ts";
 import { type ProcessGroup, processGroupKind } from "../comm/process-group.ts";
 import { type DecoderConfig, type DecoderShape, decoderConfig } from "./config/config.ts";
 import { configFileOf } from "./config/config-file.ts";
-import { checkContext, longestContext } from "./config/context.ts";
+import { checkContext, withContext } from "./config/context.ts";
 import { parseConfig } from "./config/parse-config.ts";
 import { joinFused, splitFused } from "./fused.ts";
-import { readModel, type StoredDtype } from "./model-folder.ts";
-import { saveModel, type WriteWeights } from "./save.ts";
+import { readModel } from "./model-folder.ts";
+import { type SaveOptions, saveKinds, saveModel, type WriteWeights } from "./save.ts";
 import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
@@ -58,14 +58,6 @@ export interface CreateOptions extends ModelOptions {
   readonly std?: number;
 }
 
-/** How a model is written. */
-export interface SaveOptions {
-  /** Stored form; not of quantised weights, which are written as they are. @default the model's own */
-  readonly dtype?: StoredDtype;
-  /** Most bytes of one weights file. @default 5e9 */
-  readonly maxShardBytes?: number;
-}
-
 const usualDtype = (device: string) => (device === "cpu" ? "float32" : "bfloat16");
 
 const modelKinds = {
@@ -76,7 +68,6 @@ const modelKinds = {
 } as const;
 const loadKinds = { ...modelKinds, contextTokens: countKind, isDeferred: "boolean" } as const;
 const createKinds = { ...modelKinds, seed: "number", std: "number" } as const;
-const saveKinds = { dtype: ["float32", "bfloat16", "float16"], maxShardBytes: "number" } as const;
 
 interface Parts {
   readonly handle: NativeModel;
@@ -86,15 +77,6 @@ interface Parts {
   readonly weights: QuantisedWeights | undefined;
   readonly folder: string | undefined;
   readonly tensorParallel: ProcessGroup | undefined;
-}
-
-function withContext(config: DecoderConfig, contextTokens = config.contextTokens): DecoderConfig {
-  const most = longestContext(config.ropeScaling, config.maxPosition);
-  if (contextTokens <= most) return { ...config, contextTokens };
-  throw new SeekError(
-    "ERR_RANGE",
-    `contextTokens: expected up to ${most} for this model, got ${contextTokens}`,
-  );
 }
 
 /**

@@ -1,11 +1,25 @@
 /** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { refusedWrite } from "../base/disk/refused-write.ts";
-import { writeFileAtomic } from "../base/files/files.ts";
+import type { OptionKinds } from "../base/check-options.ts";
+import { makeFolder, writeFileAtomic } from "../base/files/files.ts";
 import type { StoredEntry } from "./fused.ts";
 import { indexFile, type StoredDtype, weightsFile } from "./model-folder.ts";
 import { safetensorsHeader, storedBytes } from "./safetensors.ts";
+
+/** How a model is written. */
+export interface SaveOptions {
+  /** Stored form; not of quantised weights, which are written as they are. @default the model's own */
+  readonly dtype?: StoredDtype;
+  /** Most bytes of one weights file. @default 5e9 */
+  readonly maxShardBytes?: number;
+}
+
+/** What each of {@link SaveOptions} is. */
+export const saveKinds: OptionKinds<SaveOptions> = {
+  dtype: ["float32", "bfloat16", "float16"],
+  maxShardBytes: "number",
+};
 
 const spelling = { float32: "F32", bfloat16: "BF16", float16: "F16" } as const;
 
@@ -104,10 +118,4 @@ export async function saveModel(
   const content = { ...rest, torch_dtype: dtype };
   await writeFileAtomic(join(folder, "config.json"), `${JSON.stringify(content, null, 2)}\n`);
   await removeOthers(folder, shards.length > 1 ? [...names, indexFile] : names);
-}
-
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-    throw refusedWrite(folder, cause, "made");
-  });
 }

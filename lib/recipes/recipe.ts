@@ -9,7 +9,7 @@ import type { Sampling, TextCodec } from "../rollout/seams.ts";
 import type { Search } from "../search/search.ts";
 import type { ToolBox } from "../tools/tool-box.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
-import type { AdamWOptions } from "../train/learner/learner.ts";
+import type { AdamWOptions } from "../train/learner/learner-options.ts";
 
 /** A recipe: format, limits, reward, algorithm and training of an agent. */
 export interface Recipe {

@@ -2,7 +2,7 @@
 import { type Policy, policyParts } from "../model/policy.ts";
 import { type Algorithm, algorithmKind } from "./algorithm/algorithm.ts";
 import { Critic } from "./learner/critic.ts";
-import type { LearnerOptions } from "./learner/learner.ts";
+import type { LearnerOptions } from "./learner/learner-options.ts";
 import { Trainer } from "./learner/trainer.ts";
 import type { Learners } from "./rl-options.ts";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { SeekError } from "../../lib/base/errors.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";
-import { adamW } from "../../lib/train/learner/learner.ts";
+import { adamW } from "../../lib/train/learner/learner-options.ts";
 import { rl } from "../../lib/train/rl.ts";
 import type { RlOptions } from "../../lib/train/rl-options.ts";
 import { explainNonFinite } from "../../lib/train/run/non-finite.ts";

@@ -2,7 +2,7 @@
 import type { Policy } from "../../../lib/model/policy.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
 import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import type { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { OpenLearners } from "../../../lib/train/open-learners.ts";
 import type { StepProbe } from "../../../lib/train/probe.ts";

@@ -1,6 +1,6 @@
 /** Options of every training: AdamW's settings, the memory of a backward pass, the run's folder. */
 import { z } from "zod";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { zeroLevels } from "../../../lib/train/memory/plan.ts";
 import { UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";

@@ -36,6 +36,17 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
+ * Makes a folder, and those above it, where they are missing.
+ *
+ * @throws ERR_IO when the file system refuses
+ */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
+    throw refusedWrite(folder, cause, "made");
+  });
+}
+
+/**
  * Looks whether a file can be written, before work whose outcome it shall hold; missing folders are made.
  *
  * @param path where the file shall stand

@@ -1,9 +1,7 @@
 /** One writer a folder or file: the operating system's lock, which ends with its holder however that ends. */
-import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { native } from "../addon/native.ts";
-import { refusedWrite } from "../disk/refused-write.ts";
-import { removeTemporaries } from "./files.ts";
+import { makeFolder, removeTemporaries } from "./files.ts";
 
 /** The lock's file within a folder. It stays when the lock is given up: one that is removed could be locked twice. */
 const lockFileName = "lock";
@@ -49,9 +47,7 @@ export async function lockFile(path: string): Promise<FolderLock> {
 }
 
 async function take(folder: string, name: string): Promise<FolderLock> {
-  await mkdir(folder, { recursive: true }).catch((cause) => {
-    throw refusedWrite(folder, cause, "made");
-  });
+  await makeFolder(folder);
   const lock = native().fileLockTake(join(folder, name));
   held.add(lock);
   const close = (): void => {

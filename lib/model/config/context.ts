@@ -22,6 +22,19 @@ interface ContextLimits {
   readonly contextTokens: number;
 }
 
+/** A shape with the longest sequence that a model is loaded for. @throws ERR_RANGE for one that the model cannot run */
+export function withContext<Config extends ContextLimits>(
+  config: Config,
+  contextTokens = config.contextTokens,
+): Config {
+  const most = longestContext(config.ropeScaling, config.maxPosition);
+  if (contextTokens <= most) return { ...config, contextTokens };
+  throw new SeekError(
+    "ERR_RANGE",
+    `contextTokens: expected up to ${most} for this model, got ${contextTokens}`,
+  );
+}
+
 /**
  * Refuses a sequence that is longer than the model is loaded for.
  *

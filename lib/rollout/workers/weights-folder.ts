@@ -1,8 +1,8 @@
 /** Weights written for workers: one folder a version, and only the last one stays. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { refusedWrite } from "../../base/disk/refused-write.ts";
+import { makeFolder } from "../../base/files/files.ts";
 import { Adapter } from "../../model/adapter.ts";
 import type { Policy } from "../../model/policy.ts";
 import type { WrittenWeights } from "./servers/token-server.ts";
@@ -30,9 +30,7 @@ export class WeightsFolder {
     const prefix = rank === undefined ? "" : `rank-${rank}-`;
     if (folder === undefined)
       return new WeightsFolder(await mkdtemp(join(tmpdir(), "seekrl-push-")), prefix, true);
-    await mkdir(folder, { recursive: true }).catch((cause: unknown) => {
-      throw refusedWrite(folder, cause, "made");
-    });
+    await makeFolder(folder);
     return new WeightsFolder(resolve(folder), prefix, false);
   }
 

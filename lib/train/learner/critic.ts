@@ -7,7 +7,8 @@ import { type Policy, policyParts } from "../../model/policy.ts";
 import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { adamW, Learner, type LearnerOptions } from "./learner.ts";
+import { Learner } from "./learner.ts";
+import { adamW, type LearnerOptions } from "./learner-options.ts";
 import { opened, sumOverParts } from "./shares.ts";
 
 export type { ValueStats } from "../../base/addon/training.ts";

@@ -16,7 +16,8 @@ import {
 import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { adamW, Learner, type LearnerOptions } from "./learner.ts";
+import { Learner } from "./learner.ts";
+import { adamW, type LearnerOptions } from "./learner-options.ts";
 import { opened, sumOverParts } from "./shares.ts";
 
 export type { LossStats } from "../../base/addon/training.ts";

@@ -7,7 +7,7 @@ import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { rl } from "../../../lib/train/rl.ts";
 import { sft } from "../../../lib/train/sft.ts";

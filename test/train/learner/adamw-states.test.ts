@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "../../../lib/model/model.ts";
 import { readSafetensorsHeader } from "../../../lib/model/safetensors.ts";
-import type { AdamWOptions } from "../../../lib/train/learner/learner.ts";
+import type { AdamWOptions } from "../../../lib/train/learner/learner-options.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { withFolder } from "../run/kill.ts";
 import { filled, tinyModel, tinySequence } from "../tiny.ts";

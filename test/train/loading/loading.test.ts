@@ -45,8 +45,11 @@ async function load(size: number, task: LoadingTask): Promise<Loaded[]> {
   return ranks.map(({ lines }) => lines[0] as Loaded);
 }
 
-/** Beyond what is kept: a piece that is read, pages of files, what libraries take once. */
-const few = 28e6;
+/**
+ * Beyond what is kept: a piece that is read, pages of files, what libraries take once, and 8 MB at a time that the allocator
+ * keeps or does not. Less than the 43 MB of weights that each of two ranks would hold too much.
+ */
+const few = 36e6;
 
 for (const [size, stored, hasCritic] of [
   [4, "float32", false],

@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { native } from "../../../lib/base/addon/native.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model } from "../../../lib/model/model.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../../project.ts";
 

@@ -7,7 +7,7 @@ import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { runBandit } from "../run/rl-run.ts";
 import { runSft, type SftFormName } from "../run/sft-run.ts";
 import { type PlantedFault, plantFault } from "./planted-fault.ts";

@@ -9,7 +9,7 @@ import type { Segment, Trajectory } from "../../../lib/rollout/trajectory.ts";
 import { type Algorithm, algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
 import { Critic } from "../../../lib/train/learner/critic.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import { rl } from "../../../lib/train/rl.ts";
 import type { RlMetrics, RlOptions, SampleRollouts } from "../../../lib/train/rl-options.ts";

@@ -6,7 +6,7 @@ import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model, type ModelOptions } from "../../../lib/model/model.ts";
 import type { Policy } from "../../../lib/model/policy.ts";
 import { schedule } from "../../../lib/train/algorithm/schedule.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { Settings } from "../../../lib/train/run/settings.ts";
 import { epochs, type SftMetrics, sft } from "../../../lib/train/sft.ts";

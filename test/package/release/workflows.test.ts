@@ -1,0 +1,114 @@
+/** The workflows that check and release, read as the service reads them: no machine of it is asked. */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { parse } from "yaml";
+import { projectRoot } from "../../project.ts";
+
+interface Step {
+  readonly if?: string;
+  readonly run?: string;
+  readonly uses?: string;
+  readonly with?: { readonly name?: string; readonly pattern?: string };
+  readonly env?: object;
+}
+
+interface Job {
+  readonly needs?: string;
+  readonly if?: string;
+  readonly container?: { readonly image: string; readonly options: string };
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly "continue-on-error"?: string;
+  readonly steps: readonly Step[];
+}
+
+async function jobsOf(name: string): Promise<Record<string, Job>> {
+  const text = await readFile(join(projectRoot, ".github", "workflows", name), "utf8");
+  return (parse(text) as { jobs: Record<string, Job> }).jobs;
+}
+
+for (const name of ["check.yml", "release.yml"]) {
+  test(`every command of ${name} is one that the project has`, async () => {
+    const { scripts } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+    const jobs = await jobsOf(name);
+    for (const { needs } of Object.values(jobs)) assert.ok(needs === undefined || needs in jobs, needs);
+    const lines = Object.values(jobs).flatMap(({ steps }) => steps.flatMap(({ run }) => run ?? []));
+    const all = lines.join("\n");
+    for (const [, script = ""] of all.matchAll(/npm run ([\w:]+)/g)) assert.ok(script in scripts, script);
+    const files = [...all.matchAll(/(?:node |^)((?:scripts|\.ci)\/[\w/.-]+)/gm)].map(([, file = ""]) => file);
+    for (const file of files) assert.ok(existsSync(join(projectRoot, file)), file);
+    assert.ok(files.length > 0);
+  });
+}
+
+test("every build of a release has the kernels of every card, and none without them is packed", async () => {
+  const { platform } = await jobsOf("release.yml");
+  assert.equal(platform?.env?.SEEKRL_CUDA_ARCHITECTURES, "all");
+  assert.equal(platform?.env?.SEEKRL_WERROR, "ON");
+  const commands = platform?.steps.map(({ run = "" }) => run) ?? [];
+  const packing = commands.findIndex((run) => run.startsWith("npm run pack"));
+  const looking = commands.findIndex((run) => run.includes("grep -x package/libseekrl_cuda.so"));
+  assert.ok(packing !== -1 && packing < looking, `${commands}`);
+  for (const step of platform?.steps ?? [])
+    assert.equal(step.env, undefined, "a step builds as the others do");
+});
+
+test("both workflows try disks and old processors, or fail", async () => {
+  const { platform } = await jobsOf("release.yml");
+  const { check } = await jobsOf("check.yml");
+  const own = check?.steps.find(({ run }) => run === ".ci/run");
+  assert.equal(platform?.env?.SEEKRL_TEST_ALL, "1");
+  assert.deepEqual(Object.entries(own?.env ?? {}).at(-1), ["SEEKRL_TEST_ALL", "1"]);
+  for (const job of [platform, check]) {
+    assert.equal(job?.container?.options, "--privileged");
+    assert.match(job?.steps[0]?.run ?? "", / chromium .* qemu-user$/m);
+  }
+});
+
+test("only a pushed tag of the version is published, with the token that signs where packages come from", async () => {
+  const { platform, publish, whole, consumer } = await jobsOf("release.yml");
+  assert.equal(publish?.if, "github.event_name == 'push'");
+  assert.deepEqual(publish?.permissions, { contents: "write", "id-token": "write" });
+  assert.equal(publish?.environment, "npm");
+  assert.deepEqual([whole?.needs, consumer?.needs, publish?.needs], ["platform", "whole", "consumer"]);
+  const compared = platform?.steps.find(({ run }) => run?.includes("GITHUB_REF_NAME"));
+  const { version } = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
+  const says = (tag: string): number | null =>
+    spawnSync("sh", ["-ec", compared?.run ?? ""], {
+      cwd: projectRoot,
+      env: { PATH: process.env.PATH, GITHUB_REF_NAME: tag },
+    }).status;
+  assert.deepEqual([says(`v${version}`), says("v9.9.9"), says("main")], [0, 1, 1]);
+});
+
+test("every artifact that a job fetches is one that a job before it has made", async () => {
+  const jobs = await jobsOf("release.yml");
+  const named = (job: Job, action: string): Step[] =>
+    job.steps.filter(({ uses }) => uses?.startsWith(`actions/${action}-artifact@`));
+  const made = (name?: string): string[] => {
+    const job = jobs[name ?? ""];
+    if (job === undefined) return [];
+    return [...made(job.needs), ...named(job, "upload").map((step) => step.with?.name ?? "")];
+  };
+  const fetched = Object.values(jobs).flatMap((job) =>
+    named(job, "download").map((step) => ({ job, name: step.with?.name ?? step.with?.pattern ?? "" })),
+  );
+  assert.equal(fetched.length, 3);
+  for (const { job, name } of fetched) {
+    const there = made(job.needs).map((each) => each.replace(/\$\{\{.*\}\}/, "*"));
+    assert.ok(there.includes(name), `${name} of ${there}`);
+  }
+});
+
+test("a release without arm64 is a release", async () => {
+  const { platform, consumer } = await jobsOf("release.yml");
+  assert.match(platform?.["continue-on-error"] ?? "", /matrix\.platform == 'linux-arm64'/);
+  const conditions = consumer?.steps.flatMap((step) => step.if ?? []) ?? [];
+  assert.equal(conditions.length, 2, "one says that there is none, one installs");
+  for (const condition of conditions) assert.match(condition, /hashFiles\('build\/pack\/seekrl-linux-arm64-/);
+});
