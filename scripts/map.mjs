@@ -24,7 +24,8 @@ const folders = {
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
   "native/kernels/cpu/adamw": "the optimiser's update, and the 8-bit numbers of its moments",
-  "native/kernels/cpu/attention": "attention of a few rows: tiles of scores, softmax, values; in bf16 by AMX tiles too",
+  "native/kernels/cpu/attention":
+    "attention of a few rows: tiles of scores, softmax, values; in bf16 by AMX tiles too",
   "native/kernels/cpu/products": "their matrix products: register tiles, AMX tiles, transposition",
   "native/kernels/cuda": "the same for NVIDIA's cards, a library of its own; tests run it in an emulator",
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
