@@ -20,8 +20,7 @@ namespace seekrl::kernels {
           each(rope) each(silu_mul) each(silu_mul_backward) each(gelu_mul) each(gelu_mul_backward) each(softcap)       \
               each(transpose) each(adamw)
 // Those of bf16, for which there is one instruction set more.
-#define SEEKRL_BF16_KERNELS(each) \
-  each(attend_bf16) each(few_matmul) each(pair_columns) each(pair_matmul) each(round_to_bf16)
+#define SEEKRL_BF16_KERNELS(each) each(attend_bf16) each(few_matmul) each(pair_matmul) each(round_to_bf16)
 // Those of quantised weights; AVX-512 serves them with VNNI only.
 #define SEEKRL_QUANT_KERNELS(each) each(quant_row) each(quant_matmul) each(codes_to_bf16) each(nf4_to_bf16)
 

@@ -62,8 +62,8 @@ namespace seekrl::kernels {
 const Bf16Table kAvx512Bf16Table = {SEEKRL_BF16_KERNELS(SEEKRL_VERSION)};
 
 // The rest are as fast without the matrix unit.
-const Bf16Table kAmxBf16Table = {SEEKRL_ISA::attend_tiles, SEEKRL_ISA::few_matmul, SEEKRL_ISA::pair_columns,
-                                 tile_matmul<AmxUnit>, SEEKRL_ISA::round_to_bf16};
+const Bf16Table kAmxBf16Table = {SEEKRL_ISA::attend_tiles, SEEKRL_ISA::few_matmul, tile_matmul<AmxUnit>,
+                                 SEEKRL_ISA::round_to_bf16};
 
 }  // namespace seekrl::kernels
 

@@ -67,15 +67,6 @@ void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) y[i] = to_bf16(x[i]);
 }
 
-void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
-  std::fill_n(panel, k * kPanelColumns, uint16_t{0});
-  for (int64_t column = 0; column < columns; ++column) {
-    for (int64_t i = 0; i < k; ++i) {
-      panel[(i / 2 * kPanelColumns + column) * 2 + i % 2] = rows.data[column * rows.stride + i];
-    }
-  }
-}
-
 void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const ValueRows& b_NK, int64_t m, int64_t n,
                 int64_t k, const float* bias_N) {
   for (int64_t row = 0; row < m; ++row) {

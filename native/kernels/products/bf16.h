@@ -48,17 +48,11 @@ struct Panel {
 // The panel of `columns` columns of K rows, `stride` values apart.
 void pair_rows(uint16_t* panel, const uint16_t* rows, int64_t stride, int64_t k, int64_t columns);
 
-// The panel whose columns are `columns` rows of K values; K and the rows' stride are even. Calls for the rows that
-// follow in memory meanwhile.
-namespace reference {
-void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k);
-}
-SEEKRL_KERNEL(pair_columns);
-
-// The columns of a panel as rows of even K values: what pair_columns makes of them is the panel.
+// The columns of a panel as rows of even K values: those whose strips are the panel's columns.
 void unpair_columns(uint16_t* rows, int64_t stride, const uint16_t* panel, int64_t columns, int64_t k);
 
-// Columns of a panel in strips, from rows as pair_columns takes them: `count` rows fill whole strips.
+// Strips whose columns are `count` rows of K values; K and the rows' stride are even. What stands in columns beyond is
+// as it was.
 void strip_columns(uint16_t* strips, const ValueRows& rows, int64_t count, int64_t k);
 
 // C = start + A_MK panel for the panel's first `columns` columns; kSelf adds to C, kBias is not taken. K is even. An

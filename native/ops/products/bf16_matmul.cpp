@@ -93,12 +93,12 @@ kernels::ValueRows even_rows(const kernels::ValueRows& rows, int64_t count, int6
 // rests in memory meanwhile is the same sum.
 void multiply_rows(float* y, int64_t y_stride, const kernels::ValueRows& x, const kernels::ValueRows& weight, int64_t m,
                    int64_t n, int64_t k, const float* bias) {
-  uint16_t* const panel = scratch<uint16_t, Scratch::kPanel>(kPanelRows * kPanelColumns);
+  uint16_t* const strips = scratch<uint16_t, Scratch::kPanel>(kPanelRows * kPanelColumns);
   for (int64_t row = 0; row < m && bias != nullptr; ++row) std::copy_n(bias, n, y + row * y_stride);
   for (int64_t first = 0; first < k; first += kPanelRows) {
     const int64_t count = std::min(kPanelRows, k - first);
-    kernels::pair_columns(panel, {weight.data + first, weight.stride}, n, count);
-    kernels::pair_matmul(y, y_stride, {x.data + first, x.stride}, panel, m, n, count,
+    kernels::strip_columns(strips, {weight.data + first, weight.stride}, n, count);
+    kernels::pair_matmul(y, y_stride, {x.data + first, x.stride}, {strips, count}, m, n, count,
                          first == 0 && bias == nullptr ? kernels::Start::kZero : kernels::Start::kSelf);
   }
 }

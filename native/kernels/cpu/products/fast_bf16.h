@@ -222,21 +222,6 @@ inline void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, con
   }
 }
 
-inline void pair_columns(uint16_t* panel, const ValueRows& rows, int64_t columns, int64_t k) {
-  if (columns < kPanelColumns) std::memset(panel, 0, static_cast<size_t>(k * kPanelColumns) * sizeof(uint16_t));
-  for (int64_t first = 0; first < columns; first += kLanes) {
-    const ValueRows group = {rows.data + first * rows.stride, rows.stride};
-    const int64_t count = columns - first < kLanes ? columns - first : kLanes;
-    const float* from[kLanes];
-    row_pointers(from, group, count);
-    for (int64_t i = 0; i < k; i += kPairLanes) {
-      call_rows(group, i, kLanes);
-      transpose_block(reinterpret_cast<float*>(panel + i * kPanelColumns + 2 * first), kPanelColumns, from, count,
-                      i / 2, k - i < kPairLanes ? (k - i) / 2 : kLanes);
-    }
-  }
-}
-
 // kRows x (kVectors * 16) elements of C, the last vector of `last`: all of K in registers.
 template <int kRows, int kVectors>
 inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const Panel& panel, int64_t last, int64_t k,
