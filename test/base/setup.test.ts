@@ -5,8 +5,7 @@ import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 
 interface Progress {
   feed(chunk: string): void;
@@ -20,8 +19,9 @@ type ProgressClass = new (options: {
   readonly now: () => number;
 }) => Progress;
 
-const module = pathToFileURL(join(projectRoot, "scripts", "setup", "build-progress.mjs")).href;
-const { BuildProgress } = (await import(module)) as { BuildProgress: ProgressClass };
+const { BuildProgress } = (await importScript("scripts/setup/build-progress.mjs")) as {
+  BuildProgress: ProgressClass;
+};
 
 /** What is written while a build prints one piece of output a second. */
 function shown(pieces: readonly string[], isTerminal: boolean): string[] {
@@ -107,9 +107,7 @@ test("a build says nothing of what is left before a tenth is done, and then reck
 });
 
 test("a step that takes long says so until it is done", async () => {
-  const { step } = (await import(
-    pathToFileURL(join(projectRoot, "scripts", "setup", "report.mjs")).href
-  )) as {
+  const { step } = (await importScript("scripts/setup/report.mjs")) as {
     step(name: string, run: () => Promise<void>, options: object): Promise<void>;
   };
   const written: string[] = [];

@@ -1,7 +1,5 @@
 /** The comparison's modules, which are plain JavaScript, with the types that tests need. */
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript } from "../project.ts";
 
 /** A number that both sides print. */
 export interface Figure {
@@ -80,6 +78,5 @@ interface Modules {
 
 /** One module of scripts/bench. */
 export async function benchModule<Name extends keyof Modules>(name: Name): Promise<Modules[Name]> {
-  const path = join(projectRoot, "scripts", "bench", `${name}.mjs`);
-  return (await import(pathToFileURL(path).href)) as Modules[Name];
+  return (await importScript(`scripts/bench/${name}.mjs`)) as Modules[Name];
 }

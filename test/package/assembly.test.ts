@@ -5,17 +5,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 import { builtLibtorch } from "./planted.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-assembly-"));
 after(() => rm(scratch, { recursive: true }));
 
-const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", "pack", name)).href);
-
 test("the manifest of seekrl runs nothing at installation and asks for the packages that there are", async () => {
-  const { shippedManifest, optionalVersions } = await load("main-package.mjs");
+  const { shippedManifest, optionalVersions } = await importScript("scripts/pack/main-package.mjs");
   const addon = { name: "@seekrl/linux-x64", version: "0.1.0", libtorch: "2.13.0" };
   const libtorch = { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" };
   const packed = {
@@ -45,7 +42,7 @@ test("the manifest of seekrl runs nothing at installation and asks for the packa
 test("of libtorch the libraries are packed that those needed need, and no others", {
   skip: process.platform !== "linux" && "ELF is Linux's",
 }, async () => {
-  const { closureOf } = await load("libtorch-package.mjs");
+  const { closureOf } = await importScript("scripts/pack/libtorch-package.mjs");
   const found: string[] = closureOf(join(builtLibtorch(), "lib"), ["libtorch.so"]);
   const [core, cpu, whole] = ["libc10.so", "libtorch_cpu.so", "libtorch.so"].map((name) =>
     found.indexOf(name),
@@ -69,9 +66,9 @@ async function tarball(folder: string, name: string, version: string): Promise<v
 }
 
 test("one package in two versions, a platform that is none and a clone that is not built are refused", async () => {
-  const { packedManifests } = await load("tarball.mjs");
-  const { platformOf } = await load("platforms.mjs");
-  const { stagePlatform } = await load("platform-package.mjs");
+  const { packedManifests } = await importScript("scripts/pack/tarball.mjs");
+  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
+  const { stagePlatform } = await importScript("scripts/pack/platform-package.mjs");
   const out = join(scratch, "out");
   await mkdir(out);
   await tarball(out, "@seekrl/linux-x64", "0.1.0");
@@ -98,7 +95,7 @@ test("one package in two versions, a platform that is none and a clone that is n
 });
 
 test("a stranger's system is refused where there is no shell or something that compiles", async () => {
-  const { machineIn } = await load("check/machine.mjs");
+  const { machineIn } = await importScript("scripts/pack/check/machine.mjs");
   const root = join(scratch, "root");
   assert.throws(() => machineIn(root, []), /root: expected the root of a system, found no shell/);
   await mkdir(join(root, "usr", "bin"), { recursive: true });
@@ -108,7 +105,7 @@ test("a stranger's system is refused where there is no shell or something that c
 });
 
 test("a platform's package has the licences of what is compiled into it, as its own packages have them", async () => {
-  const { writeTexts } = await load("platform-package.mjs");
+  const { writeTexts } = await importScript("scripts/pack/platform-package.mjs");
   const staged = join(scratch, "texts");
   const libtorch = join(scratch, "libtorch");
   await mkdir(staged);
@@ -139,8 +136,8 @@ test("a platform's package has the licences of what is compiled into it, as its 
 });
 
 test("Intel's library is named where it is: on Intel's processors", async () => {
-  const { licenseOf, readme } = await load("libtorch-package.mjs");
-  const { platformOf } = await load("platforms.mjs");
+  const { licenseOf, readme } = await importScript("scripts/pack/libtorch-package.mjs");
+  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
   for (const [name, isThere] of [
     ["linux-x64", true],
     ["linux-arm64", false],

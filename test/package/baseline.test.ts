@@ -6,16 +6,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 import { builtLibtorch } from "./planted.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-baseline-"));
 after(() => rm(scratch, { recursive: true }));
 
-const { youngerSymbols } = (await import(
-  pathToFileURL(join(projectRoot, "scripts", "pack", "baseline.mjs")).href
-)) as { youngerSymbols(paths: readonly string[], neighbours?: readonly string[]): Promise<string[]> };
+const { youngerSymbols } = (await importScript("scripts/pack/baseline.mjs")) as {
+  youngerSymbols(paths: readonly string[], neighbours?: readonly string[]): Promise<string[]>;
+};
 
 const compiler = spawnSync("g++", ["-dumpversion"], { encoding: "utf8" }).stdout?.trim();
 const isLinux = process.platform === "linux" && existsSync("/lib64/ld-linux-x86-64.so.2");

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { type Host, thisHost } from "../../lib/base/packages/host.ts";
 import { loadFailure } from "../../lib/base/packages/load-failure.ts";
 import { noteAddon, requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 import { builtLibtorch, ownPackage, plant, version } from "./planted.ts";
 
 const scratch = await realpath(await mkdtemp(join(tmpdir(), "seekrl-load-")));
@@ -94,9 +94,9 @@ test("a package whose addon is no library is one error of the first call that ne
   await cp(join(projectRoot, "dist", "lib", "base"), join(root, "dist", "lib", "base"), { recursive: true });
   await writeFile(join(root, "package.json"), JSON.stringify({ version, type: "module" }));
   const addon = { "seekrl.node": "no library", "seekrl_preload.node": "no library" };
-  const { versionOf } = (await import(
-    pathToFileURL(join(projectRoot, "scripts", "setup", "torch-folder.mjs")).href
-  )) as { versionOf(folder: string): Promise<string> };
+  const { versionOf } = (await importScript("scripts/setup/torch-folder.mjs")) as {
+    versionOf(folder: string): Promise<string>;
+  };
   const libtorch = await versionOf(builtLibtorch());
   await plant(join(scratch, "node_modules"), ownPackage, addon, { napi: 8, libtorch });
   const native = pathToFileURL(join(root, "dist", "lib", "base", "addon", "native.js")).href;

@@ -2,16 +2,14 @@
 import { readFileSync } from "node:fs";
 import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 
 interface StampScript {
   writeStamp(folder: string, names: readonly string[], about: object): Promise<object>;
 }
 
-const { writeStamp } = (await import(
-  pathToFileURL(join(projectRoot, "scripts", "pack", "stamp.mjs")).href
-)) as StampScript;
+/** Writes the stamp of a package over its files, as packing does. */
+export const { writeStamp } = (await importScript("scripts/pack/stamp.mjs")) as StampScript;
 
 /** The package for the platform of these tests. */
 export const ownPackage = `@seekrl/${process.platform}-${process.arch}`;
@@ -48,8 +46,7 @@ async function stamp(folder: string, name: string, files: readonly string[], abo
 
 /** The version of the libtorch that this checkout was built with. */
 async function libtorchVersion(): Promise<string> {
-  const script = join(projectRoot, "scripts", "setup", "torch-folder.mjs");
-  const { versionOf } = (await import(pathToFileURL(script).href)) as {
+  const { versionOf } = (await importScript("scripts/setup/torch-folder.mjs")) as {
     versionOf(folder: string): Promise<string>;
   };
   return versionOf(builtLibtorch());

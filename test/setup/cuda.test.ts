@@ -5,11 +5,10 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
 import { libtorchLibraries } from "../../lib/base/addon/libtorch.ts";
 import type { LibtorchFolder } from "../../lib/base/packages/libtorch-folder.ts";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 import {
   type fakeCard,
   fakeIndex,
@@ -22,12 +21,11 @@ import {
 } from "./fake-torch.ts";
 import { machine, scratch, setUp, skip } from "./machine.ts";
 
-const script = (name: string) => pathToFileURL(join(projectRoot, "scripts", "setup", name)).href;
-const { chooseLibtorch, findLibtorch } = (await import(script("libtorch.mjs"))) as {
+const { chooseLibtorch, findLibtorch } = (await importScript("scripts/setup/libtorch.mjs")) as {
   chooseLibtorch(folder: string, env: NodeJS.ProcessEnv): Promise<void>;
   findLibtorch(env: NodeJS.ProcessEnv): Promise<string>;
 };
-const { librariesOf } = (await import(script("cuda/libraries.mjs"))) as {
+const { librariesOf } = (await importScript("scripts/setup/cuda/libraries.mjs")) as {
   librariesOf(torch: string): { needed: string[]; missing: { library: string; neededBy: string }[] };
 };
 

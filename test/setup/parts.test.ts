@@ -5,16 +5,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { cardProblem, kernelsFor, type Machine } from "../../apps/cli/machine/machine.ts";
 import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 import { fakeCard } from "./fake-torch.ts";
 
-const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", "setup", name)).href);
-
 test("driver and card decide which builds of torch are looked for, and in which order", async () => {
-  const { buildsFor } = await load("cuda/driver.mjs");
+  const { buildsFor } = await importScript("scripts/setup/cuda/driver.mjs");
   const tags = (version: string, capability: string): string =>
     buildsFor({ version, cards: [{ name: "card", capability, gib: 80 }] })
       .map(({ tag }: { tag: string }) => tag)
@@ -29,7 +26,7 @@ test("driver and card decide which builds of torch are looked for, and in which 
 });
 
 test("kernels are compiled for the cards of the machine, as far as nvcc knows them", async () => {
-  const { architecturesFor } = await load("cuda/driver.mjs");
+  const { architecturesFor } = await importScript("scripts/setup/cuda/driver.mjs");
   const of = (...capabilities: string[]) => capabilities.map((capability) => ({ capability }));
   assert.deepEqual(architecturesFor(of("9.0", "8.0", "9.0"), [80, 86, 90, 120]), [80, 90]);
   assert.deepEqual(architecturesFor(of("12.0", "7.5"), [80, 86, 90]), [90]);
@@ -37,7 +34,7 @@ test("kernels are compiled for the cards of the machine, as far as nvcc knows th
 });
 
 test("cards are read as nvidia-smi lists them, one without a memory of its own too", async () => {
-  const { findDriver } = await load("cuda/driver.mjs");
+  const { findDriver } = await importScript("scripts/setup/cuda/driver.mjs");
   const bin = await mkdtemp(join(tmpdir(), "seekrl-card-"));
   try {
     await fakeCard(bin, { memory: "[N/A]", capability: "12.1" });
@@ -50,7 +47,7 @@ test("cards are read as nvidia-smi lists them, one without a memory of its own t
 });
 
 test("versions are compared by number, and specifiers read as Python's packages write them", async () => {
-  const { satisfies, compareVersions } = await load("versions.mjs");
+  const { satisfies, compareVersions } = await importScript("scripts/setup/versions.mjs");
   assert.ok(compareVersions("2.13.0+cu130", "2.9.1") > 0 && compareVersions("13.0", "13.0.0") === 0);
   const holds: [string, string, boolean][] = [
     ["13.1.0.3", "<=13.1.1.3,>=13.1.0.3", true],

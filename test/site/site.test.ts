@@ -12,8 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../project.ts";
+import { importScript, projectRoot } from "../project.ts";
 
 interface Pages {
   readonly files: readonly string[];
@@ -22,12 +21,10 @@ interface Pages {
   resolveLink(file: string, href: string): string | undefined;
 }
 
-async function load<T>(name: string): Promise<T> {
-  return (await import(pathToFileURL(join(projectRoot, "site", name)).href)) as T;
-}
-
-const { files, addressOf, anchorOf, resolveLink } = await load<Pages>("pages.mjs");
-const { findFaults } = await load<{ findFaults(folder: string, base?: string): string[] }>("check.mjs");
+const { files, addressOf, anchorOf, resolveLink } = (await importScript("site/pages.mjs")) as Pages;
+const { findFaults } = (await importScript("site/check.mjs")) as {
+  findFaults(folder: string, base?: string): string[];
+};
 
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 const withoutCode = (text: string): string => text.replace(/^```[\s\S]*?^```/gm, "");

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { cp, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { projectRoot } from "../../project.ts";
-import { ownPackage, version } from "../planted.ts";
+import { ownPackage, version, writeStamp } from "../planted.ts";
 import { askFor } from "./elf.ts";
 import { installed, refused, scratch, skip } from "./installed.ts";
 
@@ -58,10 +57,6 @@ test("a second copy of seekrl in the process is refused", { skip }, async () => 
     first,
   );
 });
-
-const { writeStamp } = (await import(
-  pathToFileURL(join(projectRoot, "scripts", "pack", "stamp.mjs")).href
-)) as { writeStamp(folder: string, names: readonly string[], about: object): Promise<object> };
 
 test("a system with an older glibc than the addon asks for, by its own loader", { skip }, async () => {
   const install = await installed();

@@ -20,7 +20,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { requireExports } from "../../../lib/base/addon/exports.ts";
 import { native } from "../../../lib/base/addon/native.ts";
-import { projectRoot } from "../../project.ts";
+import { importScript, projectRoot } from "../../project.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-stale-"));
 after(() => rm(scratch, { recursive: true }));
@@ -87,9 +87,9 @@ test("an addon that lacks one method of one class is stale", () => {
   requireExports(native(), "/clone/seekrl.node");
 });
 
-const { bringUpToDate } = (await import(
-  pathToFileURL(join(projectRoot, "scripts", "pack", "fresh.mjs")).href
-)) as { bringUpToDate(root: string, files: string[]): Promise<void> };
+const { bringUpToDate } = (await importScript("scripts/pack/fresh.mjs")) as {
+  bringUpToDate(root: string, files: string[]): Promise<void>;
+};
 
 /** A build whose addon is a copy of its source. */
 const cmakeLists = `

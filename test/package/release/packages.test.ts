@@ -7,17 +7,14 @@ import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "nod
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { projectRoot } from "../../project.ts";
+import { importScript, projectRoot } from "../../project.ts";
 import { skipUnless } from "../broken/skip-unless.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-release-"));
 after(() => rm(folder, { recursive: true }));
 
-const load = (name: string) => import(pathToFileURL(join(projectRoot, "scripts", name)).href);
-
 test("a version takes what is unreleased, once, and its notes are that", async () => {
-  const { dated, notesOf } = await load("release/changelog.mjs");
+  const { dated, notesOf } = await importScript("scripts/release/changelog.mjs");
   const before = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1.0 (2026-01-02)\n\n- First.\n";
   const dayed = dated(before, "0.2.0", "2026-03-04");
   assert.equal(
@@ -54,7 +51,7 @@ esac
 `;
 
 test("packages for platforms are published before seekrl, and what is there is left out", async () => {
-  const { publishAll } = await load("pack/publish.mjs");
+  const { publishAll } = await importScript("scripts/pack/publish.mjs");
   const bin = join(folder, "bin");
   await mkdir(bin);
   await writeFile(join(bin, "npm"), fakeNpm);
@@ -93,8 +90,8 @@ interface Component {
 }
 
 test("the list of parts names packages, what is compiled in, and each tarball with its digest", async () => {
-  const { writeSbom } = await load("pack/sbom.mjs");
-  const { requirePublishable } = await load("release/publishable.mjs");
+  const { writeSbom } = await importScript("scripts/pack/sbom.mjs");
+  const { requirePublishable } = await importScript("scripts/release/publishable.mjs");
   const out = join(folder, "out");
   await mkdir(out);
   const libtorch = { "licenses/libgomp/GPL-3.0.txt": "", "licenses/third_party/fmt/LICENSE": "" };
@@ -158,7 +155,7 @@ test("the list of parts names packages, what is compiled in, and each tarball wi
 });
 
 test("a part that is packed again takes the list of parts with it", async () => {
-  const { pack, writeManifest } = await load("pack/tarball.mjs");
+  const { pack, writeManifest } = await importScript("scripts/pack/tarball.mjs");
   const out = join(folder, "stale");
   await mkdir(out);
   await writeFile(join(out, "sbom.cdx.json"), "{}");
@@ -168,8 +165,8 @@ test("a part that is packed again takes the list of parts with it", async () => 
 });
 
 test("a manifest names the repository that the workflow runs in, and without one nothing is published", async () => {
-  const { writeManifest } = await load("pack/tarball.mjs");
-  const { requirePublishable } = await load("release/publishable.mjs");
+  const { writeManifest } = await importScript("scripts/pack/tarball.mjs");
+  const { requirePublishable } = await importScript("scripts/release/publishable.mjs");
   const before = process.env.GITHUB_REPOSITORY;
   const staged = async (name?: string) => {
     if (name === undefined) delete process.env.GITHUB_REPOSITORY;
