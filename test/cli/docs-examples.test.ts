@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
-import { withCallsJoined } from "../site/code-blocks.ts";
+import { withCallsJoined, wordsOf } from "../site/code-blocks.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -51,13 +51,6 @@ const expected: readonly (readonly [RegExp, RegExp])[] = [
   [/--out answers\.jsonl/, /"em":/],
 ];
 
-/** The words of a line of bash: bare, in double quotes, or in `$'...'` with escapes. */
-function wordsOf(line: string): string[] {
-  return [...line.matchAll(/\$'([^']*)'|"([^"]*)"|(\S+)/g)].map(
-    ([, escaped, quoted, bare = ""]) => escaped?.replaceAll("\\n", "\n") ?? quoted ?? bare,
-  );
-}
-
 /** Files that the page takes as given. */
 function writeGiven(): void {
   symlinkSync(join(projectRoot, "world"), join(folder, "world"));
@@ -100,6 +93,8 @@ test("every call that docs/cli.md shows ends well and says something sensible, i
   writeGiven();
   const shown = calls.filter((call) => !elsewhere.test(call));
   assert.ok(shown.length > 25);
+  const idle = expected.filter(([which]) => !shown.some((call) => which.test(call)));
+  assert.deepEqual(idle, [], "what no call is to say");
   for (const call of shown) {
     const stdout = run(call);
     if (call.includes("--json")) JSON.parse(stdout);

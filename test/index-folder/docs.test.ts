@@ -17,15 +17,11 @@ import {
   removeFromIndex,
 } from "../../lib/search.ts";
 import { projectRoot } from "../project.ts";
+import { wordsOf } from "../site/code-blocks.ts";
 
 const page = readFileSync(join(projectRoot, "docs", "retrieval.md"), "utf8");
 const root = await mkdtemp(join(tmpdir(), "seekrl-docs-"));
 after(() => rm(root, { recursive: true }));
-
-/** The words of a command line; quotes hold some together. */
-function wordsOf(line: string): string[] {
-  return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
-}
 
 function begin(args: readonly string[]) {
   const program = join(projectRoot, "bin", "seekrl.mjs");

@@ -36,7 +36,7 @@ export function codeBlocks(): CodeBlock[] {
 }
 
 /** Words as bash reads them: bare, quoted, `$'...'` with escapes; without variables that are set before them. */
-function wordsOf(line: string): string[] {
+export function wordsOf(line: string): string[] {
   const call = line.replace(/^(?:[A-Z_]+=(?:"[^"]*"|\S*) +)+/, "");
   return [...call.matchAll(/\$'([^']*)'|'([^']*)'|"([^"]*)"|\S+/g)].map(
     ([whole, escaped, single, double]) => escaped?.replaceAll("\\n", "\n") ?? single ?? double ?? whole,
