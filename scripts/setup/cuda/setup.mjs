@@ -1,4 +1,4 @@
-/** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a forward on the card. */
+/** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a check on the card. */
 import { mkdir, mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
@@ -191,7 +191,7 @@ function requireKernels({ kernels }, driverVersion) {
  *
  * @param options - `addon` of a package, which is not built: the `libtorch` that it needs and the CUDA of its `kernels`; `index` of packages; `build`, a tag, in place of the driver's choice; `dryRun` changes nothing; `pauseMs`
  *   before a download is tried again
- * @param parts - `build(folder)` builds the addons against a libtorch, or chooses it for those of the package; `check()` runs a forward on the card, and returns
+ * @param parts - `build(folder)` builds the addons against a libtorch, or chooses it for those of the package; `check()` checks the card, and returns
  *   what it found
  * @returns what there is now: folder, version, CUDA, driver, cards, what the check found
  */
@@ -219,7 +219,7 @@ export async function setUpCuda(options, parts) {
   say(`libtorch ${version} with CUDA ${cuda}: ${folder}`);
   if (dryRun) {
     say(
-      `would ${addon === undefined ? "build the addons against it" : "choose it"} and run a forward on the card`,
+      `would ${addon === undefined ? "build the addons against it" : "choose it"} and check the card`,
     );
     return { dryRun, driver: driver.version, torch: version, bytes: 0 };
   }
