@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { skipUnless } from "./skip-unless.ts";
+import { skipUnless } from "../../skip-unless.ts";
 
 /** Removed when the file's tests are over. */
 export const scratch = await mkdtemp(join(tmpdir(), "disks-"));

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
 import { projectRoot } from "../../project.ts";
-import { skipUnless } from "./skip-unless.ts";
+import { skipUnless } from "../../skip-unless.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-processor-"));
 after(() => rm(scratch, { recursive: true }));

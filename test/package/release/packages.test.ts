@@ -8,7 +8,6 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { importScript, projectRoot } from "../../project.ts";
-import { skipUnless } from "../broken/skip-unless.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-release-"));
 after(() => rm(folder, { recursive: true }));
@@ -221,15 +220,6 @@ test("a version that the changelog refuses is refused before npm changes a file"
   assert.equal(status, 1);
   assert.match(stderr, /CHANGELOG\.md: expected lines under ## Unreleased, got none/);
   assert.equal(git("status", "--porcelain"), "");
-});
-
-test("a test that a machine cannot run is skipped with the reason, and fails where all are to run", () => {
-  assert.equal(skipUnless(true, "no disks", { SEEKRL_TEST_ALL: "1" }), false);
-  assert.equal(skipUnless(false, "no disks", {}), "no disks");
-  assert.throws(
-    () => skipUnless(false, "no disks", { SEEKRL_TEST_ALL: "1" }),
-    /expected every test to run: no disks/,
-  );
 });
 
 test("publishing outside of the release workflow is refused before npm is called", async () => {
