@@ -1,12 +1,13 @@
 /** What `npm run pack` puts together: manifests, the libraries of libtorch, and what it refuses. */
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { importScript, projectRoot } from "../project.ts";
 import { builtLibtorch } from "./planted.ts";
+import { writeTarball } from "./tarball.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-assembly-"));
 after(() => rm(scratch, { recursive: true }));
@@ -52,36 +53,30 @@ test("of libtorch the libraries are packed that those needed need, and no others
   assert.ok(!found.includes("libtorch_python.so"));
 });
 
-async function tarball(folder: string, name: string, version: string): Promise<void> {
-  const staged = join(scratch, "package");
-  await mkdir(staged, { recursive: true });
-  await writeFile(join(staged, "package.json"), JSON.stringify({ name, version }));
-  execFileSync("tar", [
-    "-czf",
-    join(folder, `seekrl-${name.slice(8)}-${version}.tgz`),
-    "-C",
-    scratch,
-    "package",
-  ]);
-}
-
-test("one package in two versions, a platform that is none and a clone that is not built are refused", async () => {
+test("one package in two versions is refused", async () => {
   const { packedManifests } = await importScript("scripts/pack/tarball.mjs");
-  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
-  const { stagePlatform } = await importScript("scripts/pack/platform-package.mjs");
   const out = join(scratch, "out");
   await mkdir(out);
-  await tarball(out, "@seekrl/linux-x64", "0.1.0");
+  await writeTarball(out, { name: "@seekrl/linux-x64", version: "0.1.0" });
   assert.equal((await packedManifests(out))["@seekrl/linux-x64"].version, "0.1.0");
-  await tarball(out, "@seekrl/linux-x64", "0.2.0");
+  await writeTarball(out, { name: "@seekrl/linux-x64", version: "0.2.0" });
   await assert.rejects(
     packedManifests(out),
     /@seekrl\/linux-x64 in versions 0\.1\.0 and 0\.2\.0\. Remedy: remove/,
   );
+});
+
+test("a platform that is none is refused with those that are", async () => {
+  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
   assert.throws(
     () => platformOf("sunos-sparc"),
     /no package is made for sunos-sparc: expected one of linux-x64/,
   );
+});
+
+test("a clone that is not built is refused", async () => {
+  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
+  const { stagePlatform } = await importScript("scripts/pack/platform-package.mjs");
   const root = join(scratch, "clone");
   await mkdir(root);
   await writeFile(
