@@ -13,7 +13,7 @@ import { type Hub, startHub } from "./hub-server.ts";
 
 const content = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * 31 + (i >> 8)) % 251));
 const sha256 = createHash("sha256").update(content).digest("hex");
-const address = "hf://datasets/RUC-NLPIR/FlashRAG_datasets@main/nq/test.jsonl";
+const file = "/datasets/RUC-NLPIR/FlashRAG_datasets/resolve/main/nq/test.jsonl";
 
 let folder = "";
 beforeEach(async () => {
@@ -23,10 +23,10 @@ afterEach(() => rm(folder, { recursive: true }));
 
 function fetch(
   hub: Hub,
-  { retries = 5, at = address, ...options }: HubOptions & { retries?: number; at?: string } = {},
+  { retries = 5, at = file, ...options }: HubOptions & { retries?: number; at?: string } = {},
 ) {
-  const file = remoteFile(at, { endpoint: hub.url, token: "", ...options });
-  return downloadFile(file, { folder, retries, timeoutMs: 2000 });
+  const asked = remoteFile(`${hub.url}${at}`, { endpoint: hub.url, token: "", ...options });
+  return downloadFile(asked, { folder, retries, timeoutMs: 2000 });
 }
 
 async function filesThere(): Promise<string[]> {
@@ -44,7 +44,7 @@ test("a file of the hub is checked by what the hub says, and fetched once", asyn
   assert.ok(first.path.endsWith("/test.jsonl"));
   assert.deepEqual(await readFile(first.path), content);
   assert.deepEqual(await filesThere(), ["file.json", "test.jsonl"]);
-  assert.equal(hub.asked[0]?.path, "/datasets/RUC-NLPIR/FlashRAG_datasets/resolve/main/nq/test.jsonl");
+  assert.equal(hub.asked[0]?.path, file);
   const numAsked = hub.asked.length;
   assert.deepEqual(await fetch(hub), { ...first, isFromCache: true });
   assert.equal(hub.asked.length, numAsked);
@@ -97,11 +97,11 @@ test("content with another checksum is refused and not kept, the hub's or the ca
   const message = new RegExp(`expected content with sha256 a{64}, got ${sha256}`);
   await assert.rejects(fetch(hub), { code: "ERR_REMOTE", message });
   delete hub.claimed;
-  await assert.rejects(fetch(hub, { at: `${address}#sha256=${"b".repeat(64)}` }), {
+  await assert.rejects(fetch(hub, { at: `${file}#sha256=${"b".repeat(64)}` }), {
     message: /sha256 b{64}, got/,
   });
   assert.deepEqual(await filesThere(), []);
-  assert.equal((await fetch(hub, { at: `${address}#sha256=${sha256}` })).checkedBy, "sha256");
+  assert.equal((await fetch(hub, { at: `${file}#sha256=${sha256}` })).checkedBy, "sha256");
 });
 
 test("a file of the cache that was touched is fetched again", async () => {
@@ -142,11 +142,11 @@ test("what passes is asked again; what stays is said with the address and what m
   hub.statuses.push(503, 429);
   assert.equal((await fetch(hub)).isFromCache, false);
   hub.statuses.push(401);
-  const gated = fetch(hub, { at: `${hub.url}/datasets/a/b/blob/main/x.jsonl` });
+  const gated = fetch(hub, { at: "/datasets/a/b/blob/main/x.jsonl" });
   const message = `${hub.url}/datasets/a/b/resolve/main/x.jsonl: expected status 200, got 401; HF_TOKEN opens private and gated sets of the hub`;
   await assert.rejects(gated, { code: "ERR_REMOTE", message });
   hub.statuses.push(404);
-  await assert.rejects(fetch(hub, { at: "hf://datasets/a/b/none" }), {
+  await assert.rejects(fetch(hub, { at: "/datasets/a/b/resolve/main/none" }), {
     message: /expected status 200, got 404$/,
   });
 });
@@ -158,15 +158,15 @@ test("a file of any other server is checked by its size, and an address that is 
   assert.equal(checkedBy, "size");
   assert.ok(path.endsWith("/a b.csv"));
   assert.equal(hub.asked[0]?.headers.authorization, undefined);
-  for (const wrong of ["hf://models/a/b/c", "hf://datasets/a/b", "nothing", `${address}#sha256=12`])
+  for (const wrong of ["hf://datasets/a/b/c", "nothing", `${hub.url}${file}#sha256=12`])
     assert.throws(() => remoteFile(wrong), { code: "ERR_ARGUMENT" }, wrong);
 });
 
 test("an aborted download leaves what came, and nothing that looks whole", async () => {
   await using hub = await startHub(content);
   const stop = new AbortController();
-  const file = remoteFile(address, { endpoint: hub.url, token: "" });
-  const work = downloadFile(file, { folder, signal: stop.signal, onBytes: () => stop.abort() });
+  const asked = remoteFile(`${hub.url}${file}`, { endpoint: hub.url, token: "" });
+  const work = downloadFile(asked, { folder, signal: stop.signal, onBytes: () => stop.abort() });
   await assert.rejects(work, { code: "ERR_ABORTED" });
   assert.ok(!(await filesThere()).includes("test.jsonl"));
 });

@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { digestOfFile } from "../../base/files/digests.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { manifestFile } from "../../index-folder/manifest.ts";
+import { isAddress } from "../../remote/files/file-address.ts";
 import type { Settings } from "../../train/run/settings.ts";
 
 /** A file or a folder. */
@@ -37,7 +38,7 @@ export async function dataOf(config: Settings): Promise<DataSource[]> {
 }
 
 async function sourceOf(role: DataSource["role"], path: string): Promise<DataSource> {
-  const address = /^(hf|https?):\/\//.test(path) ? path : await addressOf(path);
+  const address = isAddress(path) ? path : await addressOf(path);
   const file = (await isFolder(path)) ? join(path, manifestFile) : path;
   const sha256 = existsSync(file) ? await digestOfFile(file) : undefined;
   return { role, name: address ?? basename(path), dataset: datasetOf(address), sha256 };

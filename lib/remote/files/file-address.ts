@@ -1,6 +1,5 @@
 /** Addresses of files elsewhere: of the Hugging Face hub, or any other over HTTP. */
 import { SeekError } from "../../base/errors.ts";
-import { revisionOf, revisionPattern } from "./address-parts.ts";
 import type { Checksum } from "./checksum.ts";
 import { type HubOptions, hubOf } from "./hub.ts";
 
@@ -17,20 +16,9 @@ export interface RemoteFile {
   readonly isOfHub?: boolean | undefined;
 }
 
-const hubPattern = new RegExp(`^hf://datasets/([^/@]+)/([^/@]+)(?:@${revisionPattern})?/(.+)$`);
-
-/** `hf://datasets/OWNER/NAME@REVISION/PATH` as the hub's own address; without a revision it is the main branch. */
-function hubUrl(address: string, endpoint: string): URL {
-  const [, owner, name, revision = "main", path] = hubPattern.exec(address) ?? [];
-  if (path === undefined)
-    throw new SeekError("ERR_ARGUMENT", `expected hf://datasets/OWNER/NAME[@REVISION]/PATH, got ${address}`);
-  const place = path.split("/").map(encodeURIComponent).join("/");
-  const at = encodeURIComponent(revisionOf(revision, address));
-  return new URL(`${endpoint}/datasets/${owner}/${name}/resolve/${at}/${place}`);
-}
-
 function parsed(address: string): URL {
-  if (URL.canParse(address)) return new URL(address);
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === "https:" || url?.protocol === "http:") return url;
   throw new SeekError("ERR_ARGUMENT", `expected the address of a file, got ${address}`);
 }
 
@@ -39,27 +27,34 @@ export function isAddress(text: string): boolean {
   return /^(hf|https?):\/\//.test(text);
 }
 
+/** An address as it is asked for, and what its content must hash to. */
+interface CheckedAddress {
+  readonly place: string;
+  readonly checksum: Checksum | undefined;
+}
+
+/** Parts an address from the `#sha256=HEX` behind it. @throws ERR_ARGUMENT where something else stands there */
+export function splitChecksum(address: string): CheckedAddress {
+  const [place = "", fragment] = address.split("#");
+  if (fragment === undefined) return { place, checksum: undefined };
+  const [, sha256] = /^sha256=([0-9a-f]{64})$/i.exec(fragment) ?? [];
+  if (sha256 !== undefined) return { place, checksum: { kind: "sha256", hex: sha256.toLowerCase() } };
+  throw new SeekError("ERR_ARGUMENT", `expected #sha256= and 64 hexadecimal digits, got #${fragment}`);
+}
+
 /**
  * The file that an address names.
  *
- * @param address - `hf://datasets/OWNER/NAME[@REVISION]/PATH`, an address of the hub as the browser shows it, or any
- *   other of http or https; `#sha256=HEX` behind it says what the content must hash to
+ * @param address - one of the hub as the browser shows it, or any other of http or https; `#sha256=HEX` behind it says
+ *   what the content must hash to
  * @param options - the hub, and its token
  * @throws ERR_ARGUMENT for something else
  */
 export function remoteFile(address: string, options: HubOptions = {}): RemoteFile {
   const { endpoint, token } = hubOf(options);
-  const [place = "", fragment] = address.split("#");
-  const [, sha256] = /^sha256=([0-9a-f]{64})$/i.exec(fragment ?? "") ?? [];
-  if (fragment !== undefined && sha256 === undefined)
-    throw new SeekError("ERR_ARGUMENT", `expected #sha256= and 64 hexadecimal digits, got #${fragment}`);
-  const url = place.startsWith("hf://") ? hubUrl(place, endpoint) : parsed(place);
+  const { place, checksum } = splitChecksum(address);
+  const url = parsed(place);
   const isHub = url.origin === new URL(endpoint).origin;
   if (isHub) url.pathname = url.pathname.replace(/^(\/datasets\/[^/]+\/[^/]+)\/blob\//, "$1/resolve/");
-  return {
-    url,
-    checksum: sha256 === undefined ? undefined : { kind: "sha256", hex: sha256.toLowerCase() },
-    token: isHub ? token : undefined,
-    isOfHub: isHub,
-  };
+  return { url, checksum, token: isHub ? token : undefined, isOfHub: isHub };
 }

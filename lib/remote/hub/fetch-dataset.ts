@@ -1,7 +1,7 @@
 /** Files of the hub's data sets by their addresses, fetched once into the cache that Python shares. */
 import { SeekError } from "../../base/errors.ts";
 import { digestOfFile } from "../../base/files/digests.ts";
-import { remoteFile } from "../files/file-address.ts";
+import { splitChecksum } from "../files/file-address.ts";
 import { type FetchedModel, type FetchModelOptions, fetchPlace } from "./fetch-place.ts";
 import { hubDataset } from "./hub-model.ts";
 
@@ -14,8 +14,8 @@ import { hubDataset } from "./hub-model.ts";
  * @throws ERR_ARGUMENT for another address; ERR_REMOTE, ERR_IO, ERR_ABORTED
  */
 export async function fetchDataset(address: string, options: FetchModelOptions = {}): Promise<FetchedModel> {
-  const { checksum } = remoteFile(address);
-  const fetched = await fetchPlace(hubDataset(address.split("#")[0] ?? ""), options);
+  const { place, checksum } = splitChecksum(address);
+  const fetched = await fetchPlace(hubDataset(place), options);
   if (checksum === undefined) return fetched;
   const actual = await digestOfFile(fetched.path);
   if (actual === checksum.hex) return fetched;

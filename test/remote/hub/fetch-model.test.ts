@@ -202,6 +202,12 @@ test("a data set's file with another content than the address says is refused", 
     code: "ERR_REMOTE",
     message: /expected content with sha256/,
   });
-  for (const wrong of ["hf://datasets/acme/qa", "hf://datasets/acme/qa/../x", "hf://acme/qa/x"])
+  const places = [
+    "hf://datasets/acme/qa",
+    "hf://datasets/acme/qa/../x",
+    "hf://models/acme/qa/x",
+    "hf://acme/qa/x",
+  ];
+  for (const wrong of [...places, `${address}#sha256=12`])
     await assert.rejects(fetchDataset(wrong, options), { code: "ERR_ARGUMENT" }, wrong);
 });

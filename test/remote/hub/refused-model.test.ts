@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { pinnedAddress, pinnedModel } from "../../../lib/base/files/hub-cache.ts";
-import { remoteFile } from "../../../lib/remote/files/file-address.ts";
+import { fetchDataset } from "../../../lib/remote/hub/fetch-dataset.ts";
 import { fetchModel } from "../../../lib/remote/hub/fetch-model.ts";
 import type { FetchModelOptions } from "../../../lib/remote/hub/fetch-place.ts";
 import { hubDataset, hubModel } from "../../../lib/remote/hub/hub-model.ts";
@@ -115,14 +115,13 @@ test("a revision that is none is refused with the address that has it", async ()
       code: "ERR_ARGUMENT",
       message: new RegExp(`^${text}: expected a branch, tag or commit behind @`),
     });
-  for (const ask of [hubDataset, remoteFile])
-    assert.throws(() => ask("hf://datasets/a/b@%zz/c"), {
-      code: "ERR_ARGUMENT",
-      message: /behind @, got %zz/,
-    });
+  assert.throws(() => hubDataset("hf://datasets/a/b@%zz/c"), {
+    code: "ERR_ARGUMENT",
+    message: /behind @, got %zz/,
+  });
 });
 
-test("the revision of a pull request or a conversion is not taken for a branch and a file", () => {
+test("the revision of a pull request or a conversion is not taken for a branch and a file", async () => {
   for (const [text, revision, file] of [
     ["a/b@refs/pr/1", "refs/pr/1", undefined],
     ["hf://a/b@refs/pr/12/c/d.gguf", "refs/pr/12", "c/d.gguf"],
@@ -133,6 +132,13 @@ test("the revision of a pull request or a conversion is not taken for a branch a
   const address = "hf://datasets/a/b@refs/convert/parquet/c/d.parquet";
   const { revision, file } = hubDataset(address);
   assert.deepEqual([revision, file], ["refs/convert/parquet", "c/d.parquet"]);
-  const { pathname } = remoteFile(address, { endpoint: "https://hub.test" }).url;
-  assert.equal(pathname, "/datasets/a/b/resolve/refs%2Fconvert%2Fparquet/c/d.parquet");
+  await using hub = await startModelHub("a/b", { "c/d.parquet": Buffer.from("rows") });
+  await fetchDataset(address, { endpoint: hub.url, token: "", cache, offline: false });
+  assert.deepEqual(
+    hub.asked.map(({ path }) => path),
+    [
+      "/api/datasets/a/b/revision/refs%2Fconvert%2Fparquet?blobs=true",
+      `/datasets/a/b/resolve/${hub.commit}/c/d.parquet`,
+    ],
+  );
 });
