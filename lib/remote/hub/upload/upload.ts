@@ -57,11 +57,11 @@ export async function uploadFiles(upload: Upload, hub: Hub): Promise<string> {
       : "nothing was committed";
     if (signal?.aborted)
       throw new SeekError("ERR_ABORTED", `${id}: aborted; ${outcome}`, { cause: signal.reason });
-    throw withRemedy(error, id, hub, outcome);
+    throw uploadFailure(error, id, hub, outcome);
   }
 }
 
-function withRemedy(error: unknown, id: string, { endpoint, token = "" }: Hub, outcome: string): unknown {
+function uploadFailure(error: unknown, id: string, { endpoint, token = "" }: Hub, outcome: string): unknown {
   const code = codeOf(error) ?? "ERR_REMOTE";
   if (code !== "ERR_REMOTE") return error;
   const said = error instanceof Fault ? error.message : excerpt(messageOf(error), [token]);
