@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
-import { Fault } from "./fault.ts";
+import { Fault, statusFault } from "./fault.ts";
 
 /** A request as it goes over the wire. */
 export interface WireRequest {
@@ -66,13 +66,11 @@ async function send(asked: WireRequest, signal: AbortSignal): Promise<string> {
   const { statusCode: status = 0, headers } = answer;
   if (status >= 200 && status < 300) return text;
   const said = excerpt(text, secrets);
-  const where = `${shownUrl(url)}: expected status 200, got ${status}`;
-  throw new Fault(said === "" ? where : `${where}: ${said}`, {
-    mayRetry: status === 429 || status === 408 || status >= 500,
-    isRefusal: status < 500,
+  throw statusFault(shownUrl(url), {
     status,
+    addition: said && `: ${said}`,
     location: headers.location,
-    retryAfterMs: retryAfter(headers["retry-after"]),
+    retryAfter: headers["retry-after"],
   });
 }
 
@@ -122,13 +120,6 @@ export function excerpt(text: string, secrets: readonly string[]): string {
   let shown = text.slice(0, 4096);
   for (const secret of secrets) shown = shown.replaceAll(secret, "***");
   return shown.replace(/\s+/g, " ").trim().slice(0, 200);
-}
-
-/** `Retry-After` is a number of seconds or a date. */
-export function retryAfter(header: string | undefined): number | undefined {
-  if (header === undefined) return undefined;
-  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
-  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
 /** A host with several addresses fails with an error for each. */

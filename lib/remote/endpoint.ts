@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { firstIssue } from "../base/parsed.ts";
 import { attempt, excerpt, shownUrl, type WireRequest } from "./attempt.ts";
-import { Fault } from "./fault.ts";
+import { Fault, mayPass } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";
 
 /** One request to an endpoint. */
@@ -127,8 +127,8 @@ export class Endpoint {
       throw new Fault(`${where}: ${firstIssue(parsed.error, "the answer")}`, { cause: parsed.error });
     // Routers of hosted models put what befell the model behind them into an answer of status 200.
     const status = Number(json.error.code);
-    const mayRetry = status === 429 || status === 408 || status >= 500;
-    throw new Fault(`${where}: answered with ${excerpt(JSON.stringify(json), this.#secrets)}`, { mayRetry });
+    const said = excerpt(JSON.stringify(json), this.#secrets);
+    throw new Fault(`${where}: answered with ${said}`, { mayRetry: mayPass(status) });
   }
 
   #wire({

@@ -32,3 +32,36 @@ export class Fault extends SeekError {
     this.retryAfterMs = details.retryAfterMs;
   }
 }
+
+/** Whether what a status says may have passed when it is asked again: a time-out, too many requests, an error of the server's. */
+export const mayPass = (status: number): boolean => status === 408 || status === 429 || status >= 500;
+
+/** An answer that is no success. */
+interface StatusAnswer {
+  readonly status: number;
+  /** What stands behind the status in the message. @default nothing */
+  readonly addition?: string;
+  /** Where it leads. */
+  readonly location?: string | undefined;
+  /** Its header `Retry-After`. */
+  readonly retryAfter?: string | undefined;
+}
+
+/** The fault that such an answer is. @param name - of what was asked */
+export function statusFault(name: string, answer: StatusAnswer): Fault {
+  const { status, addition = "", location, retryAfter } = answer;
+  return new Fault(`${name}: expected status 200, got ${status}${addition}`, {
+    mayRetry: mayPass(status),
+    isRefusal: status < 500,
+    status,
+    location,
+    retryAfterMs: millisecondsOf(retryAfter),
+  });
+}
+
+/** `Retry-After` is a number of seconds or a date. */
+function millisecondsOf(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}

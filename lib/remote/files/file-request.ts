@@ -1,8 +1,8 @@
 /** One request for a file: redirects followed, its identity and checksum read from what the hub says on the way. */
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { retryAfter, shownUrl } from "../attempt.ts";
-import { Fault } from "../fault.ts";
+import { shownUrl } from "../attempt.ts";
+import { Fault, statusFault } from "../fault.ts";
 import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
 
@@ -77,12 +77,7 @@ function failure(url: URL, answer: IncomingMessage, file: RemoteFile): Fault {
     isRefused && file.isOfHub === true && file.token === undefined
       ? "; HF_TOKEN opens private and gated sets of the hub"
       : "";
-  return new Fault(`${shownUrl(url)}: expected status 200, got ${status}${hint}`, {
-    mayRetry: status === 408 || status === 429 || status >= 500,
-    isRefusal: status < 500,
-    status,
-    retryAfterMs: retryAfter(headers["retry-after"]),
-  });
+  return statusFault(shownUrl(url), { status, addition: hint, retryAfter: headers["retry-after"] });
 }
 
 /** What the caller has is no beginning of the server's file: nothing of it is of use. */

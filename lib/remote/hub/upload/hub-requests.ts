@@ -1,6 +1,6 @@
 /** Requests of an upload: with the token where it belongs, made again after what passes, without secrets in errors. */
-import { excerpt, retryAfter, shownUrl } from "../../attempt.ts";
-import { Fault } from "../../fault.ts";
+import { excerpt, shownUrl } from "../../attempt.ts";
+import { Fault, statusFault } from "../../fault.ts";
 import type { Hub } from "../../files/hub.ts";
 import { Guard } from "../../guard.ts";
 import { LocalFile } from "./local-file.ts";
@@ -86,13 +86,8 @@ export class HubRequests {
     const { status, headers } = answer;
     const text = await answer.text().catch(() => "");
     const said = isHub ? excerpt(text, [this.#hub.token ?? ""].filter(Boolean)) : "";
-    const where = `${shownUrl(url)}: expected status 200, got ${status}`;
-    return new Fault(said === "" ? where : `${where}: ${said}`, {
-      mayRetry: status === 408 || status === 429 || status >= 500,
-      isRefusal: status < 500,
-      status,
-      retryAfterMs: retryAfter(headers.get("retry-after") ?? undefined),
-    });
+    const retryAfter = headers.get("retry-after") ?? undefined;
+    return statusFault(shownUrl(url), { status, addition: said && `: ${said}`, retryAfter });
   }
 }
 
