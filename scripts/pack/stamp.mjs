@@ -10,7 +10,5 @@ export async function writeStamp(folder, names, about) {
     const path = join(folder, name);
     files[name] = { bytes: (await stat(path)).size, sha256: await sha256Of(path) };
   }
-  const stamp = { ...about, files };
-  await writeFile(join(folder, "stamp.json"), `${JSON.stringify(stamp, null, 2)}\n`);
-  return stamp;
+  await writeFile(join(folder, "stamp.json"), `${JSON.stringify({ ...about, files }, null, 2)}\n`);
 }

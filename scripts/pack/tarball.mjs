@@ -39,18 +39,16 @@ export async function writeManifest(folder, manifest) {
 /** Beside tarballs, the list of what they are made of. */
 export const sbomName = "sbom.cdx.json";
 
-/** Packs a staged folder into `out`; `bytes` are the tarball's. */
+/** Packs a staged folder into `out`, and says how large it came out. */
 export async function pack(folder, out) {
   await mkdir(out, { recursive: true });
   // It has the digests of those before.
   await rm(join(out, sbomName), { force: true });
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", out, folder];
   const { stdout } = await run("npm", args, { maxBuffer: 1 << 26 });
-  const [{ name, version, filename, unpackedSize, entryCount }] = JSON.parse(stdout);
-  const path = join(out, filename);
-  const bytes = (await stat(path)).size;
+  const [{ filename, unpackedSize, entryCount }] = JSON.parse(stdout);
+  const bytes = (await stat(join(out, filename))).size;
   say(`${filename}: ${bytesText(bytes)} packed, ${bytesText(unpackedSize)} unpacked, ${entryCount} files`);
-  return { name, version, path, bytes, unpackedBytes: unpackedSize };
 }
 
 /** A JSON file in a tarball. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { importScript, projectRoot } from "../project.ts";
 
 interface StampScript {
-  writeStamp(folder: string, names: readonly string[], about: object): Promise<object>;
+  writeStamp(folder: string, names: readonly string[], about: object): Promise<void>;
 }
 
 /** Writes the stamp of a package over its files, as packing does. */
