@@ -45,7 +45,7 @@ test("a full disk whose folder the caller knows is told with it and its free byt
   );
   assert.match(
     message,
-    / \(\d+\.\d [MG]iB free\)\. Remedy: make room, or name a folder on another file system$/,
+    / \([\d.]+ [MG]B free\)\. Remedy: make room, or name a folder on another file system$/,
   );
 });
 

@@ -1,6 +1,7 @@
 /** Files that commands read from an address or an archive: fetched into a cache, unpacked, checked, and read from there. */
 import { join } from "node:path";
 import { cacheFolder } from "../../../lib/base/disk/cache-folder.ts";
+import { bytesText } from "../../../lib/base/disk/free-space.ts";
 import type { CommandIo } from "../command.ts";
 import { progressLine } from "../report/progress.ts";
 import { fromHub } from "./from-hub.ts";
@@ -36,7 +37,7 @@ async function downloaded(path: string, io: CommandIo, folder: string): Promise<
   const file = await downloadFile(remoteFile(path), {
     folder,
     signal: io.signal,
-    onBytes: (numBytes, total) => progress.show(`fetch: ${numBytes} of ${total ?? "?"} bytes`),
+    onBytes: (numBytes, total) => progress.show(progressText(numBytes, total)),
   });
   progress.end();
   const { sha256, checkedBy, isFromCache } = file;
@@ -44,4 +45,8 @@ async function downloaded(path: string, io: CommandIo, folder: string): Promise<
     checkedBy === "size" ? `checked by size only; #sha256=${sha256} pins it` : `${checkedBy} checked`;
   io.log(isFromCache ? `from the cache: ${file.path}` : `fetched: ${file.path} (${how})`);
   return file.path;
+}
+
+function progressText(numBytes: number, total: number | undefined): string {
+  return `fetch: ${bytesText(numBytes)}${total === undefined ? "" : ` of ${bytesText(total)}`}`;
 }

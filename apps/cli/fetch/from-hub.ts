@@ -1,9 +1,8 @@
 /** What options name on the Hugging Face hub, fetched with progress into the hub's cache. */
+import { bytesText } from "../../../lib/base/disk/free-space.ts";
 import type { FetchedModel, FetchModelOptions } from "../../../lib/remote/hub/fetch-place.ts";
 import type { CommandIo } from "../command.ts";
 import { progressLine } from "../report/progress.ts";
-
-const mib = (numBytes: number): string => `${Math.round(numBytes / 2 ** 20)} MiB`;
 
 /**
  * Fetches a model or a file, and says what came.
@@ -20,11 +19,11 @@ export async function fromHub(
   const progress = progressLine(io);
   const { path, commit, numBytes } = await fetch(text, {
     signal: io.signal,
-    onBytes: (done, total) => progress.show(`fetch ${text}: ${mib(done)} of ${mib(total)}`),
+    onBytes: (done, total) => progress.show(`fetch ${text}: ${bytesText(done)} of ${bytesText(total)}`),
     onWait: (why) => io.log(`fetch ${text}: waits, ${why}`),
   });
   progress.end();
-  const what = numBytes === 0 ? "from the cache" : `${mib(numBytes)} fetched`;
+  const what = numBytes === 0 ? "from the cache" : `${bytesText(numBytes)} fetched`;
   io.log(`${text}: commit ${commit}, ${what}: ${path}`);
   return path;
 }

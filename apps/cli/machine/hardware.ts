@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { cpus, freemem, totalmem } from "node:os";
 import { cacheFolder, hubCacheFolder } from "../../../lib/base/disk/cache-folder.ts";
 import { type Disk, diskOf } from "../../../lib/base/disk/disk.ts";
-import { binaryBytes } from "../../../lib/base/disk/free-space.ts";
+import { bytesText } from "../../../lib/base/disk/free-space.ts";
 
 /** A folder of files that can be fetched again. */
 interface Cache extends Disk {
@@ -59,10 +59,10 @@ export function hardwareLines(hardware: FoundHardware): string[] {
   const { bytes, freeBytes } = hardware.memory;
   return [
     `processor ${processorLine(hardware)}`,
-    `memory    ${binaryBytes(bytes)}, ${binaryBytes(freeBytes)} free`,
+    `memory    ${bytesText(bytes)}, ${bytesText(freeBytes)} free`,
     ...hardware.caches.map(
       ({ name, folder, freeBytes, problem }) =>
-        `${name.padEnd(9)} ${folder}, ${problem ?? `${binaryBytes(freeBytes)} free`}`,
+        `${name.padEnd(9)} ${folder}, ${problem ?? `${bytesText(freeBytes)} free`}`,
     ),
   ];
 }

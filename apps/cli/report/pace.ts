@@ -1,5 +1,7 @@
 /** The speed of work and its time left, measured over the last seconds rather than since the beginning. */
 
+import { bytesText } from "../../../lib/base/disk/free-space.ts";
+
 /** Where the work stood at a moment, in milliseconds. */
 interface Mark {
   readonly at: number;
@@ -41,4 +43,10 @@ export class Pace {
     const perSecond = ((done - oldest.done) * 1000) / (now - oldest.at);
     return { perSecond, secondsLeft: (total - done) / perSecond };
   }
+}
+
+/** Of work in bytes how fast it goes on and what is left: ", 12 MB/s, 40 s left"; nothing as long as that is not known. */
+export function rateText(pace: Pace, done: number, total: number): string {
+  const now = pace.at(done, total);
+  return now === undefined ? "" : `, ${bytesText(now.perSecond)}/s, ${durationText(now.secondsLeft)} left`;
 }

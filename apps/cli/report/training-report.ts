@@ -1,4 +1,5 @@
 /** What a training prints while it runs: its settings, a line for each step, and warnings that name a remedy. */
+import { bytesText } from "../../../lib/base/disk/free-space.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Trajectory } from "../../../lib/rollout/trajectory.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";
@@ -8,12 +9,6 @@ import type { SftMetrics } from "../../../lib/train/sft.ts";
 import { durationText } from "./pace.ts";
 
 const numberText = (value: number): string => value.toLocaleString("en-US", { maximumFractionDigits: 0 });
-
-/** "1.23 GB". */
-function bytesText(bytes: number): string {
-  const [unit, size] = bytes >= 1e9 ? ["GB", 1e9] : ["MB", 1e6];
-  return `${(bytes / size).toPrecision(3)} ${unit}`;
-}
 
 /** What is trained. */
 interface TrainedModel {

@@ -2,9 +2,11 @@
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Bytes as text, for example `3.5 GiB`. */
-export const binaryBytes = (numBytes: number): string =>
-  numBytes < 2 ** 30 ? `${(numBytes / 2 ** 20).toFixed(1)} MiB` : `${(numBytes / 2 ** 30).toFixed(1)} GiB`;
+/** Bytes as text: `3.5 MB`, `120 MB`, `1.1 GB`, as the set-up has it (`scripts/setup/report.mjs`). */
+export function bytesText(numBytes: number): string {
+  if (numBytes >= 1e9) return `${(numBytes / 1e9).toFixed(1)} GB`;
+  return `${(numBytes / 1e6).toFixed(numBytes < 1e7 ? 1 : 0)} MB`;
+}
 
 /** The folder itself, or the nearest above it that there is. */
 export function nearestFolder(path: string): string {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { SeekError } from "../errors.ts";
 import { cacheFolder, hubCacheFolder } from "./cache-folder.ts";
-import { binaryBytes, freeBytesOf, nearestFolder } from "./free-space.ts";
+import { bytesText, freeBytesOf, nearestFolder } from "./free-space.ts";
 
 /** What moves a folder elsewhere: a variable where the user named none. Temporary folders of ours begin with the name. */
 function otherPlace(path: string): string {
@@ -54,7 +54,7 @@ export function refusalMeaning(path: string, said: string): string | undefined {
   const folder = nearestFolder(resolve(path));
   const reason = reasonIn(wordsOf(said, folder));
   if (reason === "full")
-    return `no space left for it on the file system of ${folder} (${binaryBytes(freeBytesOf(folder))} free). ${roomRemedy(path)}`;
+    return `no space left for it on the file system of ${folder} (${bytesText(freeBytesOf(folder))} free). ${roomRemedy(path)}`;
   if (reason === "readOnly") return `${folder} is on a read-only file system. Remedy: ${otherPlace(path)}`;
   if (reason === "closed")
     return `this user may not write to ${folder}. Remedy: have its owner allow it, or ${otherPlace(path)}`;
@@ -123,7 +123,7 @@ export function isOfDisk(error: unknown): boolean {
 export function requireRoom(folder: string, numBytes: number): void {
   const freeBytes = freeBytesOf(folder);
   if (numBytes <= freeBytes) return;
-  const what = `expected room for ${binaryBytes(numBytes)}, got ${binaryBytes(freeBytes)}`;
+  const what = `expected room for ${bytesText(numBytes)}, got ${bytesText(freeBytes)}`;
   throw new SeekError("ERR_IO", `${folder}: ${what}. ${roomRemedy(folder)}`);
 }
 

@@ -13,7 +13,7 @@ import { type Disk, disk, type Outcome, scratch, skip } from "./disks.ts";
 const cli = join(projectRoot, "bin", "seekrl.mjs");
 const reasons = {
   full: (folder: string) =>
-    `no space left for it on the file system of ${folder}\\S* \\(\\S+ [KMG]iB free\\)\\. Remedy: make room, or `,
+    `no space left for it on the file system of ${folder}\\S* \\(\\S+ [MG]B free\\)\\. Remedy: make room, or `,
   readOnly: (folder: string) => `${folder}\\S* is on a read-only file system\\. Remedy: `,
 };
 type Kind = keyof typeof reasons;
@@ -65,7 +65,7 @@ for (const kind of ["full", "readOnly"] as const) {
     else
       assert.match(
         outcome.stderr,
-        /ERR_IO: .*models--acme--tiny: expected room for 0\.1 MiB, got 0\.0 MiB\. Remedy: make room, or set HF_HUB_CACHE to a folder on another file system$/m,
+        /ERR_IO: .*models--acme--tiny: expected room for 0\.1 MB, got 0\.0 MB\. Remedy: make room, or set HF_HUB_CACHE to a folder on another file system$/m,
       );
     assert.deepEqual(
       outcome.files.filter((file) => /snapshots|blobs/.test(file)),

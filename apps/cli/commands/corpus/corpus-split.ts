@@ -1,22 +1,20 @@
 /** `seekrl corpus split`: documents become passages. */
 import { z } from "zod";
+import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import type { SplitProgress } from "../../../../lib/corpus/split-job.ts";
 import { command } from "../../command.ts";
 import { fetchedFile } from "../../fetch/fetched-file.ts";
 import { modelFolder } from "../../fields.ts";
-import { durationText, Pace } from "../../report/pace.ts";
+import { Pace, rateText } from "../../report/pace.ts";
 import { progressLine } from "../../report/progress.ts";
-
-const megabytes = (numBytes: number): string => `${(numBytes / 1e6).toFixed(1)} MB`;
 
 function progressText(
   { numBytes, totalBytes, numDocuments, numPassages }: SplitProgress,
   pace: Pace,
 ): string {
-  const now = pace.at(numBytes, totalBytes);
-  const rate =
-    now === undefined ? "" : `, ${megabytes(now.perSecond)}/s, ${durationText(now.secondsLeft)} left`;
-  return `split: ${megabytes(numBytes)} of ${megabytes(totalBytes)}, ${numDocuments} documents, ${numPassages} passages${rate}`;
+  const counts = `${numDocuments} documents, ${numPassages} passages`;
+  const rate = rateText(pace, numBytes, totalBytes);
+  return `split: ${bytesText(numBytes)} of ${bytesText(totalBytes)}, ${counts}${rate}`;
 }
 
 /** The command. */

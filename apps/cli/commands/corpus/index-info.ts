@@ -1,5 +1,6 @@
 /** `seekrl index info`: what an index folder holds, and whether it is sound. */
 import { z } from "zod";
+import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import type { IndexInfo } from "../../../../lib/index-folder/info.ts";
 import { command } from "../../command.ts";
@@ -8,7 +9,7 @@ function describe({ passages, removed, bytes, settings, segments }: IndexInfo): 
   const { bm25, dense } = settings;
   const lines = [
     `passages  ${passages}${removed === 0 ? "" : `, and ${removed} removed`}`,
-    `size      ${(bytes / 1e6).toFixed(1)} MB`,
+    `size      ${bytesText(bytes)}`,
     `by words  ${bm25 ? `BM25, k1 ${bm25.k1}, b ${bm25.b}` : "no"}`,
     `vectors   ${dense ? `${dense.embedder.kind === "hashed" ? "hashed" : dense.embedder.path}, width ${dense.embedder.dim}, ${dense.dtype}, ${dense.metric}` : "no"}`,
     ...segments.map((each) => {
@@ -18,7 +19,7 @@ function describe({ passages, removed, bytes, settings, segments }: IndexInfo): 
         each.vectors,
         each.recall === undefined ? "" : `recall ${each.recall.toFixed(3)}`,
       ];
-      return `segment ${each.name}: ${parts.filter((part) => part).join(", ")}, ${(each.bytes / 1e6).toFixed(1)} MB`;
+      return `segment ${each.name}: ${parts.filter((part) => part).join(", ")}, ${bytesText(each.bytes)}`;
     }),
   ];
   return `${lines.join("\n")}\n`;

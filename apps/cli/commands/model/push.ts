@@ -1,13 +1,12 @@
 /** `seekrl push`: uploads a model, an adapter or a run's final model to the Hugging Face hub. */
 import { z } from "zod";
+import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { codeOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { PushedModel } from "../../../../lib/push/push-model.ts";
 import { type CommandIo, command } from "../../command.ts";
-import { durationText, Pace } from "../../report/pace.ts";
+import { Pace, rateText } from "../../report/pace.ts";
 import { progressLine } from "../../report/progress.ts";
 import { tableOf } from "../../report/table.ts";
-
-const megabytes = (numBytes: number): string => `${(numBytes / 1e6).toFixed(1)} MB`;
 
 /** The command. */
 export const pushCommand = command({
@@ -34,7 +33,8 @@ export const pushCommand = command({
     const progress = progressLine(io);
     const pushed = await pushModel(folder, to, {
       ...{ ...options, evaluations: evaluation, signal: io.signal },
-      onBytes: (done, total) => progress.show(progressText(to, pace, [done, total])),
+      onBytes: (done, total) =>
+        progress.show(`push ${to}: ${bytesText(done)} of ${bytesText(total)}${rateText(pace, done, total)}`),
     })
       .finally(() => progress.end())
       .catch((error) => {
@@ -47,13 +47,6 @@ export const pushCommand = command({
     io.result({ url, commit: commit ?? null, files, leftOut });
   },
 });
-
-function progressText(to: string, pace: Pace, [done, total]: readonly [number, number]): string {
-  const now = pace.at(done, total);
-  const rate =
-    now === undefined ? "" : `, ${megabytes(now.perSecond)}/s, ${durationText(now.secondsLeft)} left`;
-  return `push ${to}: ${megabytes(done)} of ${megabytes(total)}${rate}`;
-}
 
 function report({ url, commit, card, files, leftOut }: PushedModel, isDry: boolean, io: CommandIo): void {
   if (isDry) {

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { isGguf } from "../../../../lib/base/gguf/gguf.ts";
 import { quantisedForms } from "../../../../lib/model/weights-form.ts";
 import { copyTokenizer } from "../../../../lib/text/tokenizers/copy-tokenizer.ts";
@@ -41,12 +42,10 @@ export const quantizeCommand = command({
     await model.save(out);
     await copyTokenizer(from, out);
     const [before, after] = [await weightBytes(from), await weightBytes(out)];
-    io.write(`${out}: ${weights}, ${mebibytes(after)} MiB instead of ${mebibytes(before)}\n`);
+    io.write(`${out}: ${weights}, ${bytesText(after)} instead of ${bytesText(before)}\n`);
     io.result({ out, weights, bytes: after, bytesBefore: before });
   },
 });
-
-const mebibytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(1);
 
 async function weightBytes(model: string): Promise<number> {
   const names = isGguf(model) ? [] : (await readdir(model)).filter((name) => name.endsWith(".safetensors"));

@@ -35,7 +35,7 @@ test("a model is fetched by its name, once, and used from then on", async () => 
   assert.equal(first.code, 0, first.stderr);
   assert.match(
     first.stderr,
-    /Instruct: commit c{40}, \d+ MiB fetched: .*models--Qwen--Qwen2.5-0.5B-Instruct/,
+    /Instruct: commit c{40}, [\d.]+ MB fetched: .*models--Qwen--Qwen2.5-0.5B-Instruct/,
   );
   const here = await runCli(
     "tokenize",
