@@ -8,7 +8,7 @@ import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { type Host, thisHost } from "../../lib/base/packages/host.ts";
 import { loadFailure } from "../../lib/base/packages/load-failure.ts";
-import { noteAddon, requireOneAddon, requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
+import { requireOneLibtorch } from "../../lib/base/packages/one-process.ts";
 import { importScript, projectRoot } from "../project.ts";
 import { builtLibtorch, ownPackage, plant, version } from "./planted.ts";
 
@@ -61,32 +61,52 @@ test("what else a loader says has a meaning and a remedy, or leads to the doctor
 });
 
 test("another libtorch in the process is refused with both paths, the same one is not", async () => {
-  const own = join(scratch, "own");
   const real = join(scratch, "real", "lib");
   await mkdir(real, { recursive: true });
   await writeFile(join(real, "libtorch_cpu.so"), "");
-  await symlink(join(scratch, "real"), own);
-  const row = (path: string) => `7f2c00000000-7f2c00001000 r--p 00000000 fe:00 42                 ${path}\n`;
-  requireOneLibtorch(own, row("/usr/lib/libc.so.6"));
-  requireOneLibtorch(own, row(join(real, "libtorch_cpu.so")));
-  assert.throws(() => requireOneLibtorch(own, row("/opt/torch with blanks/lib/libtorch_cpu.so")), {
+  await symlink(join(scratch, "real"), join(scratch, "own"));
+  const own = join(scratch, "own", "lib", "libtorch_cpu.so");
+  requireOneLibtorch(own, ["/usr/lib/libc.so.6", join(real, "libtorch_cpu.so")]);
+  assert.throws(() => requireOneLibtorch(own, ["/opt/torch with blanks/lib/libtorch_cpu.so"]), {
     code: "ERR_STATE",
     message:
       /from \/opt\/torch with blanks\/lib\/libtorch_cpu\.so; seekrl has .*own.* one process holds one libtorch\. Remedy/,
   });
 });
 
-test("a second copy of seekrl in a process is refused with both folders", () => {
-  const known = {};
-  requireOneAddon("/app/node_modules/elsewhere/@seekrl/linux-x64", known);
-  requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
-  noteAddon("/app/node_modules/@seekrl/linux-x64", known);
-  requireOneAddon("/app/node_modules/@seekrl/linux-x64", known);
-  assert.throws(() => requireOneAddon("/app/node_modules/other/node_modules/@seekrl/linux-x64", known), {
-    code: "ERR_STATE",
-    message:
-      /from \/app\/node_modules\/@seekrl\/linux-x64; this copy of seekrl has .*other.*Remedy: npm ls seekrl/,
+/** A copy of what loads the addon, with an addon of its own. */
+async function copyOfSeekrl(name: string): Promise<string> {
+  const root = join(scratch, name);
+  const built = join("build", "cmake", "Release");
+  await cp(join(projectRoot, "dist", "lib", "base"), join(root, "dist", "lib", "base"), { recursive: true });
+  await mkdir(join(root, built), { recursive: true });
+  for (const file of ["seekrl.node", "seekrl_preload.node"])
+    await cp(join(projectRoot, built, file), join(root, built, file));
+  await cp(join(projectRoot, "build", "libtorch.json"), join(root, "build", "libtorch.json"));
+  await writeFile(join(root, "package.json"), JSON.stringify({ version, type: "module" }));
+  return pathToFileURL(join(root, "dist", "lib", "base", "addon", "native.js")).href;
+}
+
+test("a second copy of seekrl is refused with both addons, in another thread too", async () => {
+  const [first, second] = [await copyOfSeekrl("first"), await copyOfSeekrl("second")];
+  const attempt = `(({ native }) => { try { native(); return "loaded"; } catch ({ code, message }) { return code + " " + message; } })`;
+  const inThread = `import { parentPort } from "node:worker_threads";
+    parentPort.postMessage(${attempt}(await import("${second}")));`;
+  const code = `import { Worker } from "node:worker_threads";
+    console.log(${attempt}(await import("${first}")));
+    console.log(${attempt}(await import("${second}")));
+    const thread = new Worker(new URL("data:text/javascript," + encodeURIComponent(${JSON.stringify(inThread)})));
+    thread.on("message", (said) => console.log(said));`;
+  const { stdout, status } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
+    encoding: "utf8",
   });
+  const [own, here, there] = stdout.trim().split("\n");
+  assert.equal(own, "loaded");
+  const refused =
+    /^ERR_STATE .* from \S*\/first\/\S*\/seekrl\.node; .* has \S*\/second\/\S*\/seekrl\.node, .*Remedy: npm ls/;
+  assert.match(here ?? "", refused);
+  assert.match(there ?? "", refused);
+  assert.equal(status, 0);
 });
 
 test("a package whose addon is no library is one error of the first call that needs it", async () => {

@@ -1,14 +1,14 @@
 /** Loads the native addon when it is first needed: libtorch's libraries by absolute path, then the engine. */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { explainedWrite } from "../disk/refused-write.ts";
 import { type ErrorCode, SeekError } from "../errors.ts";
 import { buildCommand } from "../package-root.ts";
 import { addonFiles, findAddon, kernelsFile } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
 import { loadFailure } from "../packages/load-failure.ts";
-import { noteAddon, requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
+import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
 import { requireWhole } from "../packages/whole-library.ts";
 import type { Addon } from "./addon.ts";
 import { requireExports } from "./exports.ts";
@@ -52,11 +52,13 @@ function open(folder: string, libraries: readonly string[]): Addon {
 
 function load(): Addon {
   const { folder, libtorch } = findAddon();
-  requireOneLibtorch(libtorch.folder);
-  requireOneAddon(folder);
-  const addon = open(folder, libtorchLibraries(libtorch));
-  noteAddon(folder);
-  requireExports(addon, join(folder, addonFiles.engine));
+  const libraries = libtorchLibraries(libtorch);
+  const engine = join(folder, addonFiles.engine);
+  for (const path of libraries.filter((each) => basename(each).startsWith("libtorch_cpu.")))
+    requireOneLibtorch(path);
+  requireOneAddon(engine);
+  const addon = open(folder, libraries);
+  requireExports(addon, engine);
   addon.setErrorClass(NativeError);
   return addon;
 }
