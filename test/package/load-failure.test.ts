@@ -57,6 +57,14 @@ test("what else a loader says has a meaning and a remedy, or leads to the doctor
     meaningOf("libgomp.so.1: cannot open shared object file: No such file"),
     /is missing\. Remedy/,
   );
+  assert.match(
+    meaningOf("Library not loaded: @rpath/libomp.dylib\n  Referenced from: libtorch_cpu.dylib"),
+    /a library that it needs is missing\. Remedy/,
+  );
+  assert.match(
+    meaningOf("Symbol not found: _foo (built for macOS 14.0 which is newer than running OS)"),
+    /: macOS 14\.0 or later is expected\. Remedy: a later system/,
+  );
   assert.match(meaningOf("undefined symbol: foo"), /undefined symbol: foo: Remedy: npx seekrl doctor/);
 });
 

@@ -5,14 +5,26 @@ import { SeekError } from "../errors.ts";
 import { buildCommand, isClone } from "../package-root.ts";
 import type { LibtorchFolder } from "../packages/libtorch-folder.ts";
 
+interface Library {
+  readonly name: string;
+  readonly isNeeded: boolean;
+}
+
 /** In the order in which they need one another. libgomp may have another name, and the CUDA ones exist in a CUDA build only. */
-const libraries = [
+const onLinux: readonly Library[] = [
   { name: "libgomp.so.1", isNeeded: false },
   { name: "libc10.so", isNeeded: true },
   { name: "libtorch_cpu.so", isNeeded: true },
   { name: "libc10_cuda.so", isNeeded: false },
   { name: "libtorch_cuda.so", isNeeded: false },
   { name: "libtorch.so", isNeeded: true },
+];
+
+const onMacos: readonly Library[] = [
+  { name: "libomp.dylib", isNeeded: false },
+  { name: "libc10.dylib", isNeeded: true },
+  { name: "libtorch_cpu.dylib", isNeeded: true },
+  { name: "libtorch.dylib", isNeeded: true },
 ];
 
 /**
@@ -46,12 +58,16 @@ function requireReadable(path: string, folder: string): void {
  * The libraries of libtorch, in the order in which they are opened.
  *
  * @param built - the folder that the addon was built against, and what it needs beside it
+ * @param platform - this one, unless given
  * @returns their paths
  * @throws ERR_STATE when one that is always there is missing or may not be read
  */
-export function libtorchLibraries({ folder, needed = [] }: LibtorchFolder): string[] {
+export function libtorchLibraries(
+  { folder, needed = [] }: LibtorchFolder,
+  platform: string = process.platform,
+): string[] {
   for (const path of needed) requireReadable(path, dirname(path));
-  const own = libraries.flatMap(({ name, isNeeded }) => {
+  const own = (platform === "darwin" ? onMacos : onLinux).flatMap(({ name, isNeeded }) => {
     const path = join(folder, "lib", name);
     if (isNeeded) requireReadable(path, folder);
     return isNeeded || existsSync(path) ? [path] : [];

@@ -4,6 +4,9 @@ import { existsSync, readFileSync } from "node:fs";
 /** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
 export const leastGlibc = "2.28";
 
+/** The macOS that packages are made for, as CMakeLists.txt says; scripts/pack/baseline.mjs holds them to it. */
+export const leastMacos = "14.0";
+
 /** A platform, its C library and Node's interface to addons. */
 export interface Host {
   /** For example `linux`. */

@@ -1,6 +1,6 @@
 /** Why libraries do not load, in words that say what to do: the loader's own are for those who build them. */
 import { SeekError } from "../errors.ts";
-import { type Host, leastGlibc } from "./host.ts";
+import { type Host, leastGlibc, leastMacos } from "./host.ts";
 import { reinstall } from "./stamp.ts";
 
 /** What the loader's complaints mean; `own` is this machine's glibc. */
@@ -9,6 +9,7 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
     /version [`'"]?GLIBC_/,
     (own) => `this system has ${own}, glibc ${leastGlibc} or later is expected. Remedy: a later system`,
   ],
+  [/newer than running OS/, () => `macOS ${leastMacos} or later is expected. Remedy: a later system`],
   [
     /version [`'"]?(GLIBCXX|CXXABI)_/,
     () => "the libstdc++ of this process is older than g++ 8's. Remedy: a later one first in LD_LIBRARY_PATH",
@@ -30,7 +31,7 @@ const meanings: readonly (readonly [RegExp, (own: string) => string])[] = [
     () => "the file system forbids to run what is on it (noexec). Remedy: install elsewhere",
   ],
   [
-    /([^ :]+): cannot open shared object file/,
+    /([^ :]+): cannot open shared object file|Library not loaded/,
     () => "a library that it needs is missing. Remedy: install it, or npx seekrl doctor",
   ],
 ];

@@ -57,7 +57,11 @@ function strangers(root: string, name: string): string[] {
   return names.filter((each) => each !== name && !each.startsWith("@seekrl/libtorch-"));
 }
 
-const where = "Remedy: run it on one of these, or in a container of one";
+/** What runs a package of Linux on another system, without emulating its processor. */
+const remedies: Readonly<Record<string, string>> = {
+  win32: "install it in WSL 2 (wsl --install)",
+  darwin: "install it in a Linux container of Docker (docker run -it node:22-slim bash)",
+};
 
 const stateError = (message: string): SeekError => new SeekError("ERR_STATE", message);
 
@@ -85,7 +89,8 @@ function missing(root: string, host: Host): SeekError {
   const names = known.join(", ");
   if (!known.includes(own))
     return stateError(
-      `seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ${where}.`,
+      `seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ` +
+        `Remedy: ${remedies[host.platform] ?? "run it on one of these, or in a container of one"}.`,
     );
   const others = strangers(root, name);
   const why =

@@ -68,6 +68,21 @@ test("a platform without a package is told which have one", async () => {
   );
 });
 
+test("macOS and Windows without a package are told what runs Linux's there", async () => {
+  const { find } = await install({ packages: [] });
+  const darwin = { ...linux, platform: "darwin", glibc: () => undefined };
+  assert.throws(
+    () => find(darwin),
+    state(
+      /no addon for darwin-x64: expected .*\. Remedy: install it in a Linux container of Docker \(docker run/,
+    ),
+  );
+  assert.throws(
+    () => find({ ...darwin, platform: "win32" }),
+    state(/no addon for win32-x64: expected .*\. Remedy: install it in WSL 2 \(wsl --install\)\.$/),
+  );
+});
+
 test("musl is told what has glibc", async () => {
   const { find } = await install({ packages: [] });
   assert.throws(
