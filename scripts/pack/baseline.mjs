@@ -1,9 +1,10 @@
-/** Refuses a library that would not load on the oldest system that is promised: glibc 2.28, the libstdc++ of g++ 8. */
+/** Refuses a library that would not load on the oldest system that is promised: glibc 2.28 and the libstdc++ of g++ 8, macOS 14. */
 import { execFile } from "node:child_process";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { SetupError } from "../setup/report.mjs";
 import { compareVersions } from "../setup/versions.mjs";
+import { machOOf } from "./mach-o.mjs";
 
 const run = promisify(execFile);
 
@@ -50,8 +51,24 @@ export async function youngerSymbols(paths, neighbours = []) {
   return younger;
 }
 
-/** Throws a SetupError that names younger symbols; as {@link youngerSymbols}. */
+/** What CMakeLists.txt has the addons made for. */
+const leastMacos = "14.0";
+
+/** What keeps libraries of macOS from a stranger's: a younger system, a library at a path of this machine's alone. */
+function faultsOnMacos(path) {
+  const { least, needed } = machOOf(path);
+  const faults = needed.filter((name) => !/^(@|\/usr\/lib\/|\/System\/)/.test(name));
+  if (compareVersions(least, leastMacos) > 0) faults.unshift(`macOS ${least}`);
+  return faults.map((fault) => `${fault} (${basename(path)})`);
+}
+
+/** Throws a SetupError that names what is younger or elsewhere; as {@link youngerSymbols}. */
 export async function requireBaseline(paths, neighbours) {
+  const ofMacos = paths.filter((path) => machOOf(path) !== undefined);
+  const faults = ofMacos.flatMap(faultsOnMacos);
+  if (faults.length > 0)
+    throw new SetupError(`macOS ${leastMacos} lacks what is needed here: ${faults.join(", ")}.`);
+  if (ofMacos.length > 0) return;
   const younger = await youngerSymbols(paths, neighbours);
   if (younger.length > 0)
     throw new SetupError(

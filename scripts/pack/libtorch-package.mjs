@@ -1,19 +1,20 @@
 /** Stages the package of libtorch for a platform: the libraries that the addon needs, stripped, with all their licences. */
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
 import { licencesOf } from "./licences/third-party.mjs";
-import { packageNames } from "./platforms.mjs";
+import { machOOf } from "./mach-o.mjs";
+import { isMacos, packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
 import { copyStripped } from "./strip.mjs";
 import { writeManifest } from "./tarball.mjs";
 
-/** Licences that the wheel lacks: of GCC's run-time library beside it, and of oneMKL, which is in it. */
+/** Licences that the wheel lacks: of the run-time library of OpenMP beside it, GCC's or LLVM's, and of oneMKL, which is in it. */
 const ownLicences = join(dirname(fileURLToPath(import.meta.url)), "licences");
 
 /** The libraries of a folder that some of them need, those themselves included, each after what it needs. */
@@ -21,7 +22,8 @@ export function closureOf(folder, names) {
   const found = [];
   const follow = (name) => {
     if (found.includes(name) || !existsSync(join(folder, name))) return;
-    for (const needed of dynamicOf(join(folder, name)).needed) follow(needed);
+    const path = join(folder, name);
+    for (const needed of (machOOf(path) ?? dynamicOf(path)).needed) follow(basename(needed));
     if (!found.includes(name)) found.push(name);
   };
   for (const name of names) follow(name);
@@ -31,22 +33,36 @@ export function closureOf(folder, names) {
 /** Intel's library is part of the wheels for Intel's processors alone. */
 const hasMkl = ({ fields }) => fields.cpu.includes("x64");
 
+const openmpOf = (platform) => (isMacos(platform) ? "libomp" : "libgomp");
+
 /** The licences of a wheel, and those that it lacks. */
 async function copyLicences(libtorch, folder, platform) {
   const licences = licencesOf(libtorch);
   await cp(join(licences, "LICENSE"), join(folder, "LICENSE"));
   await cp(licences, join(folder, "licenses"), { recursive: true });
-  for (const name of ["libgomp", ...(hasMkl(platform) ? ["onemkl"] : [])])
+  for (const name of [openmpOf(platform), ...(hasMkl(platform) ? ["onemkl"] : [])])
     await cp(join(ownLicences, name), join(folder, "licenses", name), { recursive: true });
 }
 
+/** The licences of what the wheel has beside PyTorch's own, as SPDX writes them. */
+const terms = {
+  libgomp: "GPL-3.0-only WITH GCC-exception-3.1",
+  libomp: "Apache-2.0 WITH LLVM-exception",
+  onemkl: "LicenseRef-Intel-Simplified-Software-License",
+};
+
 /** The package's licences, as SPDX combines them. */
 export function licenseOf(platform) {
-  const all = ["BSD-3-Clause", "GPL-3.0-only WITH GCC-exception-3.1"];
-  return [...all, ...(hasMkl(platform) ? ["LicenseRef-Intel-Simplified-Software-License"] : [])].join(
-    " AND ",
-  );
+  const all = ["BSD-3-Clause", terms[openmpOf(platform)]];
+  return [...all, ...(hasMkl(platform) ? [terms.onemkl] : [])].join(" AND ");
 }
+
+const libgomp = `- libgomp is GCC's, under the GNU General Public License 3 with the GCC Runtime Library Exception 3.1 (\`licenses/libgomp\`); its
+  source is part of GCC's, at https://gcc.gnu.org/releases.html.
+`;
+
+const libomp = `- libomp is LLVM's, under the Apache License 2.0 with LLVM's exceptions (\`licenses/libomp\`).
+`;
 
 const mkl = `- libtorch_cpu contains Intel's oneAPI Math Kernel Library, under the Intel Simplified Software License (\`licenses/onemkl\`).
 `;
@@ -58,9 +74,7 @@ libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols th
 [seekrl](https://www.npmjs.com/package/seekrl) does not load. Installing \`seekrl\` installs it.
 
 - ${libraries.join(", ")}: PyTorch, under the licence in LICENSE; what is compiled into them is under those in \`licenses\`.
-- libgomp is GCC's, under the GNU General Public License 3 with the GCC Runtime Library Exception 3.1 (\`licenses/libgomp\`); its
-  source is part of GCC's, at https://gcc.gnu.org/releases.html.
-${hasMkl(platform) ? mkl : ""}`;
+${isMacos(platform) ? libomp : libgomp}${hasMkl(platform) ? mkl : ""}`;
 
 /** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
 export async function stageLibtorch(platform, folder, root) {
@@ -74,7 +88,8 @@ export async function stageLibtorch(platform, folder, root) {
   const names = closureOf(join(libtorch, "lib"), platform.libtorch);
   await rm(folder, { recursive: true, force: true });
   await mkdir(join(folder, "lib"), { recursive: true });
-  for (const each of names) await copyStripped(join(libtorch, "lib", each), join(folder, "lib", each));
+  for (const each of names)
+    await copyStripped(join(libtorch, "lib", each), join(folder, "lib", each), platform);
   const files = names.map((each) => `lib/${each}`);
   await requireBaseline(files.map((file) => join(folder, file)));
   await copyLicences(libtorch, folder, platform);

@@ -51,7 +51,7 @@ export async function stagePlatform(platform, folder, root) {
   const name = packageNames.platform(platform.name);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
-  for (const file of files) await copyStripped(join(release, file), join(folder, file));
+  for (const file of files) await copyStripped(join(release, file), join(folder, file), platform);
   const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
   const neighbours = platform.libtorch.map((each) => join(libtorch, "lib", each));
   await requireBaseline(

@@ -1,6 +1,11 @@
 /** The platforms that have a package of their own, and what stands in it. */
 import process from "node:process";
 import { SetupError } from "../setup/report.mjs";
+import { libraryFile } from "../setup/torch-folder.mjs";
+
+const addons = ["seekrl.node", "seekrl_preload.node"];
+
+const libtorchOf = (os) => ["c10", "torch_cpu", "torch"].map((name) => libraryFile(name, os));
 
 /**
  * `files` are made by the build, those in `perhaps` only where it found a CUDA compiler; `libtorch` are the libraries that
@@ -9,16 +14,25 @@ import { SetupError } from "../setup/report.mjs";
 const table = {
   "linux-x64": linux("x64"),
   "linux-arm64": linux("arm64"),
+  "darwin-arm64": {
+    fields: { os: ["darwin"], cpu: ["arm64"] },
+    files: addons,
+    perhaps: [],
+    libtorch: libtorchOf("darwin"),
+  },
 };
 
 function linux(cpu) {
   return {
     fields: { os: ["linux"], cpu: [cpu], libc: ["glibc"] },
-    files: ["seekrl.node", "seekrl_preload.node"],
+    files: addons,
     perhaps: ["libseekrl_cuda.so"],
-    libtorch: ["libc10.so", "libtorch_cpu.so", "libtorch.so"],
+    libtorch: libtorchOf("linux"),
   };
 }
+
+/** Whether a row is of macOS, whose files are Mach-O, made and changed by tools of its own. */
+export const isMacos = ({ fields }) => fields.os.includes("darwin");
 
 /** Names of packages for a platform. */
 export const packageNames = {

@@ -42,7 +42,11 @@ async function npmList(root) {
 }
 
 /** What SPDX calls by other names, or does not know. */
-const terms = { libgomp: "GPL-3.0-only WITH GCC-exception-3.1", onemkl: "Intel Simplified Software License" };
+const terms = {
+  libgomp: "GPL-3.0-only WITH GCC-exception-3.1",
+  libomp: "Apache-2.0 WITH LLVM-exception",
+  onemkl: "Intel Simplified Software License",
+};
 
 /** What libtorch's libraries contain, as far as its licences tell: names, and where the licence stands. */
 async function torchParts(path) {

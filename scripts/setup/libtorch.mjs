@@ -87,11 +87,25 @@ async function fetchInto(env, inside, download) {
 
 const cpuFolder = (env) => join(cacheRoot(env), `libtorch-${PINNED_VERSION}-cpu`);
 
+/** What pip and curl are asked for. macOS has one build, for the CPU. */
+export function downloads(platform = process.platform) {
+  const archives = "https://download.pytorch.org/libtorch/cpu";
+  if (platform === "darwin")
+    return {
+      wheel: `torch==${PINNED_VERSION}`,
+      archive: `${archives}/libtorch-macos-arm64-${PINNED_VERSION}.zip`,
+    };
+  return {
+    // Without `+cpu` an index may answer with a CUDA build, several times as large.
+    wheel: `torch==${PINNED_VERSION}+cpu`,
+    archive: `${archives}/libtorch-shared-with-deps-${PINNED_VERSION}%2Bcpu.zip`,
+  };
+}
+
 function fromPip(env) {
   return fetchInto(env, "torch", async (work) => {
-    // Without `+cpu` an index may answer with a CUDA build, several times as large.
-    const wanted = `torch==${PINNED_VERSION}+cpu`;
-    say(`downloading ${wanted} with pip (about 190 MB)`);
+    const wanted = downloads().wheel;
+    say(`downloading ${wanted} with pip (about 190 MB, less on macOS)`);
     const pip = ["-m", "pip", "--disable-pip-version-check", "download", "--retries", "0"];
     await run("python3", [...pip, "--no-deps", "--only-binary=:all:", "-d", work, wanted], { env });
     return join(
@@ -103,9 +117,8 @@ function fromPip(env) {
 
 function fromArchive(env) {
   return fetchInto(env, "libtorch", async (work) => {
-    const name = `libtorch-shared-with-deps-${PINNED_VERSION}%2Bcpu.zip`;
     const zip = join(work, "libtorch.zip");
-    await run("curl", ["-fsSL", "-o", zip, `https://download.pytorch.org/libtorch/cpu/${name}`], { env });
+    await run("curl", ["-fsSL", "-o", zip, downloads().archive], { env });
     return zip;
   });
 }
@@ -117,7 +130,7 @@ async function places(env) {
     ["Python's installed torch with CUDA", () => pythonCudaFolder(env)],
     [`cache ${cpuFolder(env)}`, () => cpuFolder(env)],
     ["Python's installed torch", () => pythonTorchFolder(env)],
-    [`pip download torch==${PINNED_VERSION}+cpu`, () => fromPip(env)],
+    [`pip download ${downloads().wheel}`, () => fromPip(env)],
     ["the official archive", () => fromArchive(env)],
   ];
 }

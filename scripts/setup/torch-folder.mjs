@@ -16,6 +16,10 @@ export function isSupported(version) {
   return compareVersions(minor, OLDEST) >= 0 && compareVersions(minor, NEWEST) <= 0;
 }
 
+/** The file of a library as a platform names it: `libc10.so`. */
+export const libraryFile = (name, platform = process.platform) =>
+  `lib${name}.${platform === "darwin" ? "dylib" : "so"}`;
+
 const textOf = (path) => readFile(path, "utf8").catch(() => "");
 
 /** Major, minor and patch version that a libtorch folder's headers state; `undefined` when none does. */
@@ -49,9 +53,10 @@ function missingText(missing, cuda) {
 }
 
 /** `undefined` when the folder can be built against and loaded, else the reason why not. */
-export async function refusal(folder, { env = process.env } = {}) {
+export async function refusal(folder, { env = process.env, platform = process.platform } = {}) {
   if (!existsSync(folder)) return "there is no such folder";
-  if (!existsSync(join(folder, "lib", "libtorch_cpu.so"))) return "no lib/libtorch_cpu.so";
+  const library = libraryFile("torch_cpu", platform);
+  if (!existsSync(join(folder, "lib", library))) return `no lib/${library}`;
   if (!existsSync(join(folder, "include", "ATen", "ATen.h"))) return "no include/ATen/ATen.h";
   const version = await versionOf(folder);
   if (version === undefined) return "no version in include/torch/version.h";

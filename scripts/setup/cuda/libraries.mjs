@@ -63,7 +63,7 @@ function isSystems(name) {
 }
 
 /**
- * Follows what a torch folder's libraries need.
+ * Follows what a torch folder's libraries need. Those of macOS, which has no CUDA, need nothing beside them.
  *
  * @param torch - the folder that holds `lib`
  * @returns `missing`: each with the library that needs it; `needed`: paths of those beside torch in an order in which each
