@@ -1,4 +1,5 @@
 /** Who works in a run's folder or on a file: what its lock says, and whether that is still so. */
+import { existsSync } from "node:fs";
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -26,22 +27,32 @@ const holderPattern = /^process (\d+) on (\S+) since (\S+)$/;
  * only its word is known.
  *
  * @param path - of the lock
+ * @param proc - where the system lists processes; macOS has none
  * @returns undefined when nobody does
  */
-export async function holderOf(path: string): Promise<RunHolder | undefined> {
+export async function holderOf(path: string, proc = "/proc"): Promise<RunHolder | undefined> {
   const text = await readFile(path, "utf8").catch(() => "");
   const [, pidText = "", host = "", since = ""] = holderPattern.exec(text.trim()) ?? [];
   if (pidText === "") return undefined;
   const pid = Number(pidText);
   const isHere = host === hostname();
-  if (isHere && !(await hasOpen(pid, path))) return undefined;
+  if (isHere && !(await hasOpen(pid, path, proc))) return undefined;
   const memoryBytes = isHere ? await memoryOf(pid) : undefined;
   return { pid, host, since, isHere, isOwn: isHere && pid === process.pid, memoryBytes };
 }
 
-/** Whether a process of this machine has a file open; one of another user that lives is believed to. */
-async function hasOpen(pid: number, path: string): Promise<boolean> {
-  const folder = `/proc/${pid}/fd`;
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Whether a process of this machine has a file open; one that lives is believed to where it is another user's, or on macOS. */
+async function hasOpen(pid: number, path: string, proc: string): Promise<boolean> {
+  if (!existsSync(proc)) return isAlive(pid);
+  const folder = `${proc}/${pid}/fd`;
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => error.code);
   if (!Array.isArray(names)) return names === "EACCES" || names === "EPERM";
   const wanted = await realpath(path).catch(() => path);

@@ -1,12 +1,15 @@
 /** What a run's folder says of it: live, stopped, finished, ended; found below the folders that were named. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { findRuns } from "../../lib/runs/find-runs.ts";
 import { configDifferences, optionsByPath } from "../../lib/runs/run-config.ts";
 import { RunFolder } from "../../lib/runs/run-folder.ts";
+import { holderOf } from "../../lib/runs/run-lock.ts";
 import { lines, withFolder } from "./logs.ts";
 
 const step = (number: number): object => ({
@@ -34,6 +37,18 @@ test("a run is live while a process holds its lock, and stopped when it is given
     lock.close();
     const { state, holder, etaSeconds } = await run.status();
     assert.deepEqual([state, holder, etaSeconds], ["stopped", undefined, undefined]);
+  });
+});
+
+test("where the system lists no processes a holder that lives is believed, and one that has ended is none", async () => {
+  await withFolder(async (folder) => {
+    const [lock, nowhere] = [join(folder, "lock"), join(folder, "proc")];
+    const held = (pid: number) => `process ${pid} on ${hostname()} since 2026-11-24T08:00:00Z`;
+    await writeFile(lock, held(process.pid));
+    assert.equal((await holderOf(lock, nowhere))?.isOwn, true);
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    await writeFile(lock, held(pid));
+    assert.equal(await holderOf(lock, nowhere), undefined);
   });
 });
 
