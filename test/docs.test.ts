@@ -83,11 +83,12 @@ test("every configuration file that is shown is one its command accepts", async 
 });
 
 test("every link to a file of the project leads somewhere", () => {
-  for (const { file, text } of pages) {
-    for (const [, target = ""] of text.matchAll(/\]\((?!https?:)([^)#]+)/g)) {
-      assert.ok(existsSync(join(projectRoot, dirname(file), target)), `${file}: ${target}`);
-    }
-  }
+  const links = pages.flatMap(({ file, text }) =>
+    [...text.matchAll(/\]\((?!https?:)([^)#]+)/g)].map(([, target = ""]) => ({ file, target })),
+  );
+  assert.ok(links.length > pages.length);
+  for (const { file, target } of links)
+    assert.ok(existsSync(join(projectRoot, dirname(file), target)), `${file}: ${target}`);
 });
 
 /** Classes a program gets from the package, and those it gets from these. */

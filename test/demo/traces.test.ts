@@ -105,6 +105,7 @@ test("the teacher reads which query found nothing as an agent does, and says whi
   assert.ok(gaps.length > 20);
   for (const [read, said] of gaps) {
     const missing = [...read.matchAll(/Nothing found(?:\n|\\n)[^"\n]*?([A-Z]\w+)/g)].map(([, name]) => name);
+    assert.ok(missing.length > 0, read);
     for (const name of missing) assert.ok(said.includes(`${name} was not found.`), `${read}${said}`);
     const queries = /"query": (\[[^\]]*\])/.exec(read)?.[1];
     if (queries === undefined) continue;

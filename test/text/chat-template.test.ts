@@ -37,7 +37,9 @@ const isRefused = (error: unknown): boolean => error instanceof SeekError && err
 
 for (const name of Object.keys(golden.templates)) {
   test(`the template "${name}" renders, or refuses, as in Python`, () => {
-    for (const rendering of golden.results.filter(({ template }) => template === name)) {
+    const renderings = golden.results.filter(({ template }) => template === name);
+    assert.ok(renderings.length > 0);
+    for (const rendering of renderings) {
       if (rendering.output === undefined)
         assert.throws(() => render(rendering), isRefused, JSON.stringify(rendering));
       else assert.equal(render(rendering), rendering.output, JSON.stringify(rendering));
