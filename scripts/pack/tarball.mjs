@@ -51,11 +51,14 @@ export async function pack(folder, out) {
   say(`${filename}: ${bytesText(bytes)} packed, ${bytesText(unpackedSize)} unpacked, ${entryCount} files`);
 }
 
-/** A JSON file in a tarball. */
-export async function jsonIn(path, name) {
-  const { stdout } = await run("tar", ["-xOf", path, `package/${name}`]);
-  return JSON.parse(stdout);
+/** The text of a file in a tarball. */
+export async function textIn(path, name) {
+  const { stdout } = await run("tar", ["-xOf", path, `package/${name}`], { maxBuffer: 1 << 26 });
+  return stdout;
 }
+
+/** A JSON file in a tarball. */
+export const jsonIn = async (path, name) => JSON.parse(await textIn(path, name));
 
 /** The manifest in a tarball. */
 export const manifestOf = (path) => jsonIn(path, "package.json");

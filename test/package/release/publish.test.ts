@@ -102,6 +102,20 @@ test("a package without a repository is not published", async () => {
   await assert.rejects(requirePublishable(out), /it\.tgz: expected a repository .*, got none\. Remedy/);
 });
 
+test("a package whose page says that it is not on npm is not published", async () => {
+  const out = await mkdtemp(join(folder, "pages-"));
+  const page = "# Packages\n\nSizes are those of a dry run. None is on\nnpm yet.\n";
+  await writeTarball(
+    out,
+    { name: "seekrl", version: "0.1.0", repository: {} },
+    { "docs/packaging.md": page },
+  );
+  await assert.rejects(
+    requirePublishable(out),
+    /seekrl-0\.1\.0\.tgz: docs\/packaging\.md:3 says "Sizes .* None is on"\. Remedy: say where it is/,
+  );
+});
+
 test("a package without a list of parts beside it is not published", async () => {
   const { out } = await madeIn("acme/seekrl");
   await assert.rejects(requirePublishable(out), /no sbom\.cdx\.json\. Remedy: npm run pack -- sbom/);
