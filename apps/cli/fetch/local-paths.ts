@@ -8,6 +8,7 @@ import type { Field } from "../fields.ts";
 import { notHere } from "../report/missing-path.ts";
 import { fetchedFile } from "./fetched-file.ts";
 import { fromHub } from "./from-hub.ts";
+import { type Pin, pinsOf } from "./run-pins.ts";
 
 type Values = Record<string, unknown>;
 
@@ -26,8 +27,7 @@ function shippedPlace(text: string): string {
 }
 
 /** A path of this machine; a model of the hub becomes one. */
-async function folderOf(text: unknown, io: CommandIo): Promise<unknown> {
-  if (typeof text !== "string" || existsSync(text)) return text;
+async function folderOf(text: string, io: CommandIo): Promise<string> {
   return (await fetchedFromHub(text, io)) ?? text;
 }
 
@@ -56,42 +56,43 @@ export async function fetchedFromHub(
   });
 }
 
-/** A file of questions or conversations; of the hub, another server or an archive it becomes one of a cache. */
-async function fileOf(text: unknown, io: CommandIo): Promise<unknown> {
-  return typeof text !== "string" || existsSync(text) ? text : fetchedFile(text, io);
-}
+type ToPath = (text: string) => Promise<string>;
 
-type ToPath = (text: unknown, io: CommandIo) => Promise<unknown>;
-
-async function pathsOf(value: unknown, toPath: ToPath, io: CommandIo): Promise<unknown> {
-  if (!Array.isArray(value)) return toPath(value, io);
+async function pathsOf(value: unknown, toPath: ToPath): Promise<unknown> {
+  if (typeof value === "string" && !existsSync(value)) return toPath(value);
+  if (!Array.isArray(value)) return value;
   const paths: unknown[] = [];
-  for (const each of value) paths.push(await toPath(each, io));
+  for (const each of value) paths.push(await pathsOf(each, toPath));
   return paths;
 }
 
 /**
- * Options whose models and data are paths of this machine. A text that is a path here is left as it is.
+ * Options whose models and data are paths of this machine. A text that is a path here is left as it is; a model, or a file
+ * of questions or conversations, of the hub, another server or an archive becomes one of a cache.
  *
  * @param options - of a command, checked
  * @param fields - what its schema says of them
+ * @param pin - gives names of the hub the commits of the run that goes on
  * @throws ERR_REMOTE, ERR_IO as `fetchModel` and `fetchedFile`
  */
 export async function withLocalPaths(
   options: Values,
   fields: readonly Field[],
   io: CommandIo,
+  pin?: Pin,
 ): Promise<Values> {
   const found: Values = { ...options };
+  const toCommit = pin ?? (await pinsOf(options.out));
   for (const { key, isModel, isData, forms } of fields) {
     const value = found[key];
-    if (isModel) found[key] = await pathsOf(value, folderOf, io);
-    else if (isData) found[key] = await pathsOf(value, fileOf, io);
+    if (isModel) found[key] = await pathsOf(value, (text) => folderOf(toCommit(text), io));
+    else if (isData) found[key] = await pathsOf(value, (text) => fetchedFile(toCommit(text), io));
     else if (typeof value === "object" && value !== null && forms.length > 0)
       found[key] = await withLocalPaths(
         value as Values,
         forms.flatMap(({ keys }) => keys),
         io,
+        toCommit,
       );
   }
   return found;

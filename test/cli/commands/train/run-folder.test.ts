@@ -73,6 +73,30 @@ test("data of the hub is trained on by its address, which the run's folder pins 
   assert.ok((await weights("hub-run")).equals(await weights("hub-again")));
 });
 
+test("a training goes on with the commits of its run, wherever the branches of the hub stand by then", async () => {
+  const files = Object.fromEntries(
+    await Promise.all(
+      (await readdir(path("model"))).map(
+        async (name) => [name, await readFile(path(`model/${name}`))] as const,
+      ),
+    ),
+  );
+  await using hub = await startModelHub("acme/moving", files);
+  const environment = { HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("moving-hub") };
+  const given = ["--model", "acme/moving", "--data", path("data.jsonl"), "--batch-size", "2"];
+  const run = (...args: string[]) =>
+    runCliWith(environment, "sft", ...given, "--learning-rate", "1e-3", "--checkpoint-every", "1", ...args);
+  const first = await run("--epochs", "1", "--out", path("moving"));
+  assert.equal(first.code, 0, first.stderr);
+  hub.files.set("generation_config.json", Buffer.from('{ "eos_token_id": 1 }'));
+  hub.commit = "e".repeat(40);
+  const on = await run("--epochs", "2", "--out", path("moving"));
+  assert.equal(on.code, 0, on.stderr);
+  assert.match(on.stderr, /^hf:\/\/acme\/moving@c{40}: commit c{40}, from the cache/m);
+  const other = await run("--epochs", "1", "--out", path("moving-anew"));
+  assert.match(other.stderr, /^acme\/moving: commit e{40}/m);
+});
+
 test("a training's config.yaml is resolved: from another folder it gives the same run, and its own goes on", async () => {
   const sizes = ["--model", "model", "--questions", "questions.jsonl", "--baseline", "cot", "--steps", "2"];
   const own = ["--algorithm", "rloo", "--batch-questions", "4", "--samples", "2", "--learning-rate", "1e-3"];
