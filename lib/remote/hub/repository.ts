@@ -38,10 +38,16 @@ const answerSchema = lazySchema((z) =>
 type Answer = ReturnType<typeof answerSchema>["_output"];
 type Sibling = Answer["siblings"][number];
 
-function fileOf({ rfilename: name, size, blobId, lfs }: Sibling): HubFile | undefined {
+/** @throws ERR_REMOTE for a file of which the hub does not say what it holds: it could not be checked */
+function fileOf({ rfilename: name, size, blobId, lfs }: Sibling, url: URL): HubFile {
   if (lfs) return { name, numBytes: lfs.size, checksum: { kind: "sha256", hex: lfs.sha256 } };
-  if (size === undefined || blobId === undefined) return undefined;
-  return { name, numBytes: size, checksum: { kind: "git-sha1", hex: blobId } };
+  if (size !== undefined && blobId !== undefined)
+    return { name, numBytes: size, checksum: { kind: "git-sha1", hex: blobId } };
+  throw new SeekError(
+    "ERR_REMOTE",
+    `${url}: expected size and checksum of each file, got none of ${name}. ` +
+      "Remedy: name a mirror in HF_ENDPOINT that answers ?blobs=true as the hub does, or unset it.",
+  );
 }
 
 /** Of a repository that has another name now. */
@@ -77,7 +83,7 @@ async function askedThrough(api: Endpoint, url: URL, signal: AbortSignal | undef
  *
  * @param place - its kind, name and revision
  * @param hub - where to ask
- * @throws ERR_REMOTE naming it, when it is not there or not open
+ * @throws ERR_REMOTE naming it, when it is not there or not open, or lists files without checksums
  */
 export async function readRepository(
   { kind, id, revision }: HubPlace,
@@ -89,7 +95,7 @@ export async function readRepository(
   const url = api.at("api", `${kind}s`, ...id.split("/"), "revision", revision);
   url.searchParams.set("blobs", "true");
   const { sha, siblings } = await askedThrough(api, url, signal);
-  return { commit: sha, files: siblings.map(fileOf).filter((file) => file !== undefined) };
+  return { commit: sha, files: siblings.map((each) => fileOf(each, url)) };
 }
 
 /** Configuration, tokenizer, template, and a sentence encoder's layers in their folders. */

@@ -20,6 +20,8 @@ export interface ModelHub extends AsyncDisposable {
   readonly statuses: number[];
   /** After so many bytes the next answers break off. */
   readonly breaks: number[];
+  /** Whether it tells sizes and checksums, as mirrors may not. */
+  hasChecksums: boolean;
   /** What the next file holds in place of what it should. */
   readonly spoilt: Buffer[];
 }
@@ -46,7 +48,9 @@ function answer(hub: ModelHub, id: string, request: IncomingMessage, response: S
   const status = hub.statuses.shift();
   if (status !== undefined) return void response.writeHead(status).end('{"error":"as told"}');
   if (/^\/api\/(models|datasets)\/(.+)\/revision\//.exec(pathname)?.[2] === id) {
-    const siblings = [...hub.files].map(([name, content]) => listed(name, content));
+    const siblings = [...hub.files].map(([name, content]) =>
+      hub.hasChecksums ? listed(name, content) : { rfilename: name },
+    );
     return void response.end(JSON.stringify({ id, sha: hub.commit, siblings, private: false }));
   }
   const [, , , commit, ...name] = pathname.replace(/^\/(datasets\/)?/, "").split("/");
@@ -74,7 +78,7 @@ export async function startModelHub(
   const hub: ModelHub = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     ...{ asked: [], files: new Map(Object.entries(files)), commit: "c".repeat(40) },
-    ...{ statuses: [], breaks: [], spoilt: [] },
+    ...{ statuses: [], breaks: [], spoilt: [], hasChecksums: true },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -142,3 +142,13 @@ test("the revision of a pull request or a conversion is not taken for a branch a
     ],
   );
 });
+
+test("a mirror that tells neither size nor checksum is refused by the file that could not be checked", async () => {
+  await using hub = await startModelHub("a/b", { "model.safetensors": Buffer.from("weights") });
+  hub.hasChecksums = false;
+  await assert.rejects(fetch(hub, "a/b"), {
+    code: "ERR_REMOTE",
+    message:
+      /revision\/main\?blobs=true: expected size and checksum of each file, got none of model\.safetensors\. Remedy: .*HF_ENDPOINT/,
+  });
+});
