@@ -7,6 +7,7 @@ import { cacheFolder } from "../../../../lib/base/disk/cache-folder.ts";
 import { writeRefusal } from "../../../../lib/base/disk/refused-write.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
+import { findAddon, kernelsFile } from "../../../../lib/base/packages/find-addon.ts";
 import { thisHost } from "../../../../lib/base/packages/host.ts";
 import { findPlatformPackage } from "../../../../lib/base/packages/platform-package.ts";
 import { command } from "../../command.ts";
@@ -49,7 +50,7 @@ async function build(folder: string, signal: AbortSignal): Promise<void> {
   const env = { ...process.env, SEEKRL_LIBTORCH: folder };
   const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { env, signal });
   if (code !== 0) throw new SeekError("ERR_STATE", "setup cuda: the addons were not built: see above");
-  const kernels = join(packageRoot, "build", "cmake", "Release", "libseekrl_cuda.so");
+  const kernels = join(findAddon().folder, kernelsFile);
   if (!existsSync(kernels))
     throw new SeekError(
       "ERR_STATE",
@@ -65,7 +66,7 @@ async function check(signal: AbortSignal): Promise<object> {
   if (code === 0) return (JSON.parse(stdout) as { checked: object }).checked;
   throw new SeekError(
     "ERR_DEVICE",
-    "setup cuda: the build is done, but a forward on the card failed: see above. Remedy: npx seekrl doctor.",
+    "setup cuda: the build is done, but the check on the card failed: see above. Remedy: npx seekrl doctor.",
   );
 }
 
@@ -77,10 +78,10 @@ export const setupCudaCommand = command({
   goesOn: "with the download where it was",
   options: z.strictObject({
     build: z
-      .enum(["cu126", "cu128", "cu130"])
+      .string()
       .optional()
       .describe(
-        "which of torch's builds (the newest that driver and cards run; needed where there is no card)",
+        "which of torch's builds, such as cu130 (the newest that driver and cards run; needed where there is no card)",
       ),
     index: z
       .url()

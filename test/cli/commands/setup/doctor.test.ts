@@ -61,3 +61,9 @@ test("setting up refuses a driver that is too old, as a command with an exit cod
     /ERR_DEVICE: driver 470\.82\.01 is too old: .*Remedy: install driver 580\.65\.06 or later/,
   );
 });
+
+test("setting up refuses a build of torch that is none with those that there are", async () => {
+  const { code, stderr } = await withCard({}, () => runCli("setup", "cuda", "--build", "cu99", "--dry-run"));
+  assert.equal(code, 1);
+  assert.match(stderr, /^ERR_RANGE: build: expected one of cu130, cu128, cu126, got cu99$/m);
+});
