@@ -84,6 +84,18 @@ export function dataFile<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ ...schema.meta(), isData: true });
 }
 
+/** `emulated` is the card of tests, whose kernels a package does not have. */
+const devices = ["cpu", "cuda", "emulated"];
+
+const deviceError = ({ input }: { readonly input?: unknown }): string => {
+  const isNumbered = typeof input === "string" && input.startsWith("cuda:");
+  const remedy = "; CUDA_VISIBLE_DEVICES, set before the process starts, says which card that is";
+  return `expected cpu or cuda${isNumbered ? remedy : ""}`;
+};
+
+/** An option that says what a model runs on: `cpu` or `cuda`. */
+export const deviceName = z.string().refine((name) => devices.includes(name), { error: deviceError });
+
 function fieldOf(key: string, property: JsonType): Field {
   const isList = property.type === "array";
   const value = isList ? (property.items ?? {}) : property;

@@ -4,7 +4,7 @@ import type { IndexProgress } from "../../../lib/index-folder/build/progress.ts"
 import type { Split } from "../../../lib/index-folder/corpus.ts";
 import type { EncoderChoice } from "../../../lib/index-folder/embedders.ts";
 import { type CommandIo, UsageError } from "../command.ts";
-import { deviceName } from "../machine/device.ts";
+import { deviceName } from "../fields.ts";
 import { durationText } from "../report/pace.ts";
 import { progressLine } from "../report/progress.ts";
 

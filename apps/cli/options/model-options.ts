@@ -4,8 +4,7 @@ import { z } from "zod";
 import { folderName } from "../../../lib/base/files/hub-cache.ts";
 import { weightsForms } from "../../../lib/model/weights-form.ts";
 import { UsageError } from "../command.ts";
-import { inGroup, modelFolder } from "../fields.ts";
-import { deviceName } from "../machine/device.ts";
+import { deviceName, inGroup, modelFolder } from "../fields.ts";
 
 /** Which model, where its weights live, in which form. */
 export const modelOptions = inGroup("Model", {

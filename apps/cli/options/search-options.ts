@@ -5,9 +5,8 @@ import type { RetrieverProtocol } from "../../../lib/remote/protocols.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { WebEngine } from "../../../lib/web/engines.ts";
 import { UsageError } from "../command.ts";
-import { inGroup, modelFolder } from "../fields.ts";
+import { deviceName, inGroup, modelFolder } from "../fields.ts";
 import { flagName } from "../flags.ts";
-import { deviceName } from "../machine/device.ts";
 
 const protocols = [
   "retrieve",

@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { command, UsageError } from "../../command.ts";
-import { modelFolder } from "../../fields.ts";
-import { deviceName } from "../../machine/device.ts";
+import { deviceName, modelFolder } from "../../fields.ts";
 import { splitOf, splitOptions, withIndexProgress } from "../../options/index-options.ts";
 
 /** The command that adds. */

@@ -7,8 +7,7 @@ import {
   type ServedEmbedder,
 } from "../../../../lib/serve/retriever/options.ts";
 import { command, UsageError, untilStopped } from "../../command.ts";
-import { modelFolder } from "../../fields.ts";
-import { deviceName } from "../../machine/device.ts";
+import { deviceName, modelFolder } from "../../fields.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";
 

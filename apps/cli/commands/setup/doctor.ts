@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { command } from "../../command.ts";
-import { deviceName } from "../../machine/device.ts";
+import { deviceName } from "../../fields.ts";
 import { hardwareLines } from "../../machine/hardware.ts";
 import {
   cardProblem,
