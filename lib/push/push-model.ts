@@ -2,7 +2,7 @@
 import { checkArgument, checkOptions, type OptionKinds, shownValue } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { type HubOptions, hubOf } from "../remote/files/hub.ts";
-import { hubModel } from "../remote/hub/hub-model.ts";
+import { hubModel } from "../remote/hub/hub-place.ts";
 import { type Upload, uploadFiles } from "../remote/hub/upload/upload.ts";
 import { readPushed, textFile } from "./pushed-folder.ts";
 

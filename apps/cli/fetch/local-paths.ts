@@ -45,7 +45,7 @@ export async function fetchedFromHub(
   io: CommandIo,
   file?: string,
 ): Promise<string | undefined> {
-  const { hubModel } = await import("../../../lib/remote/hub/hub-model.ts");
+  const { hubModel } = await import("../../../lib/remote/hub/hub-place.ts");
   const place = hubModel(text);
   if (place === undefined) return undefined;
   const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { folderName, pinnedModel } from "../../base/files/hub-cache.ts";
 import { adapterConfigFile, readPeftConfig } from "../../model/peft-config.ts";
-import { hubModel } from "../../remote/hub/hub-model.ts";
+import { hubModel } from "../../remote/hub/hub-place.ts";
 import { readConfig } from "../../runs/run-config.ts";
 import { isLocal, type PushedFolder } from "../pushed-folder.ts";
 

@@ -3,7 +3,7 @@ import { SeekError } from "../../base/errors.ts";
 import { digestOfFile } from "../../base/files/digests.ts";
 import { splitChecksum } from "../files/file-address.ts";
 import { type FetchedModel, type FetchModelOptions, fetchPlace } from "./fetch-place.ts";
-import { hubDataset } from "./hub-model.ts";
+import { hubDataset } from "./hub-place.ts";
 
 /**
  * Fetches one file of a data set.

@@ -2,7 +2,7 @@
 import { checkOptions, type OptionKinds, shownValue } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { type FetchedModel, type FetchModelOptions, fetchPlace } from "./fetch-place.ts";
-import { hubModel } from "./hub-model.ts";
+import { hubModel } from "./hub-place.ts";
 
 const fetchKinds: OptionKinds<FetchModelOptions> = {
   endpoint: "string",

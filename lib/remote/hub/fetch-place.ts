@@ -11,8 +11,8 @@ import { CachedRepository, isCommit } from "../../base/files/hub-cache.ts";
 import { bytesOfPart, downloadFile } from "../files/download-file.ts";
 import type { RemoteFile } from "../files/file-address.ts";
 import { type Hub, type HubOptions, hubOf } from "../files/hub.ts";
-import type { HubPlace } from "./hub-model.ts";
-import { findKept, notKept } from "./kept-model.ts";
+import type { HubPlace } from "./hub-place.ts";
+import { findKept, notKept } from "./kept-place.ts";
 import { withRemedy } from "./remedy.ts";
 import { filesOfModel, type HubFile, isWeights, oneFile, readRepository } from "./repository.ts";
 

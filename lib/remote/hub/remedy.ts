@@ -2,7 +2,7 @@
 import { codeOf, SeekError } from "../../base/errors.ts";
 import { Fault } from "../fault.ts";
 import type { Hub } from "../files/hub.ts";
-import type { HubPlace } from "./hub-model.ts";
+import type { HubPlace } from "./hub-place.ts";
 
 /** The page on which a user accepts its terms. */
 function pageOf({ kind, id }: HubPlace, { endpoint }: Hub): string {

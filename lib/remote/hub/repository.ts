@@ -5,7 +5,7 @@ import { Endpoint } from "../endpoint.ts";
 import { Fault } from "../fault.ts";
 import type { Checksum } from "../files/checksum.ts";
 import type { Hub } from "../files/hub.ts";
-import type { HubPlace } from "./hub-model.ts";
+import type { HubPlace } from "./hub-place.ts";
 
 /** A file of a repository. */
 export interface HubFile {

@@ -9,7 +9,7 @@ import { pinnedAddress, pinnedModel } from "../../../lib/base/files/hub-cache.ts
 import { fetchDataset } from "../../../lib/remote/hub/fetch-dataset.ts";
 import { fetchModel } from "../../../lib/remote/hub/fetch-model.ts";
 import type { FetchModelOptions } from "../../../lib/remote/hub/fetch-place.ts";
-import { hubModel } from "../../../lib/remote/hub/hub-model.ts";
+import { hubModel } from "../../../lib/remote/hub/hub-place.ts";
 import { gitHash, type ModelHub, startModelHub } from "./model-hub.ts";
 
 const id = "acme/tiny";

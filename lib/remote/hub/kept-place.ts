@@ -3,11 +3,11 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import type { CachedRepository } from "../../base/files/hub-cache.ts";
-import type { HubPlace } from "./hub-model.ts";
+import type { HubPlace } from "./hub-place.ts";
 import { isWeights } from "./repository.ts";
 
 /** A model, or one file of a repository, whole in the cache. */
-export interface KeptModel {
+export interface KeptPlace {
   readonly path: string;
   readonly commit: string;
 }
@@ -54,7 +54,7 @@ async function missingOf(folder: string): Promise<string[]> {
  *
  * @returns undefined unless it is whole
  */
-export async function findKept(place: HubPlace, cached: CachedRepository): Promise<KeptModel | undefined> {
+export async function findKept(place: HubPlace, cached: CachedRepository): Promise<KeptPlace | undefined> {
   const commit = await cached.commitOf(place.revision);
   if (commit === undefined) return undefined;
   const folder = cached.snapshot(commit);
