@@ -1,7 +1,7 @@
 /** The model that a training began with, or that an adapter belongs to, as others know it. */
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { folderName, pinnedModel } from "../../base/files/hub-cache.ts";
+import { folderName, isCommit, pinnedModel } from "../../base/files/hub-cache.ts";
 import { adapterConfigFile, readPeftConfig } from "../../model/peft-config.ts";
 import { hubModel } from "../../remote/hub/hub-place.ts";
 import { readConfig } from "../../runs/run-config.ts";
@@ -57,5 +57,5 @@ async function baseBefore(path: string, left: number): Promise<BaseModel | undef
 
 /** The commit of a model that is pinned to one. */
 export function pinnedCommit({ revision }: BaseModel): string | undefined {
-  return /^[0-9a-f]{40}$/.test(revision ?? "") ? revision : undefined;
+  return revision !== undefined && isCommit(revision) ? revision : undefined;
 }
