@@ -93,8 +93,7 @@ test("log-probabilities at generation are those of a whole forward, on policy to
     const logprobs_T = trajectoryLogprobs(trajectory);
     trainableTokens(trajectory).forEach((isTrainable, t) => {
       if (isTrainable === 0) assert.equal(logprobs_T[t], 0);
-      else
-        assert.ok(Math.abs((scored[t] ?? 0) - (logprobs_T[t] ?? 0)) < 1e-5, `${scored[t]} ${logprobs_T[t]}`);
+      else assert.ok(Math.abs(scored[t]! - logprobs_T[t]!) < 1e-5, `${scored[t]} ${logprobs_T[t]}`);
     });
   }
 });

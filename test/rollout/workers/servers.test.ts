@@ -53,7 +53,8 @@ test("vLLM is asked with ids for ids, for draws of the policy alone, and what it
   const [first, second] = sampled(server, "/v1/completions").map(({ body }) => body);
   const version = world.policy.weightsVersion;
   assert.match(String(first?.model), new RegExp(`^seekrl-[0-9a-f]{8}-${version}$`));
-  assert.notEqual(first?.seed, second?.seed);
+  assert.ok(second);
+  assert.notEqual(first?.seed, second.seed);
   const { seed: _, model: __, stop, ...rest } = first ?? {};
   assert.ok(Array.isArray(stop) && stop.length > 0);
   assert.deepEqual(rest, {

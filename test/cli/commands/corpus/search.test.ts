@@ -46,6 +46,7 @@ test("an index is built, searched, and evaluated over", async () => {
   };
   await using reranker = await Reranker.open(ranker);
   const hits = ranked.results[0]?.hits ?? [];
+  assert.equal(hits.length, 2);
   const texts = hits.map(
     ({ title }) => `${title}\n${title} is the capital of ${title === "Rome" ? "Italy" : "France"}.`,
   );

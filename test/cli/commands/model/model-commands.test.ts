@@ -72,8 +72,9 @@ test("generate gives samples whose log-probabilities are score's", async () => {
   assert.ok(["length", "eos"].includes(sample.stop));
   const ids = [97, 98, ...sample.ids].join(",");
   const { logprobs } = await runJson<{ logprobs: number[] }>("score", "--ids", ids);
+  assert.equal(sample.logprobs.length, logprobs.length - 2);
   sample.logprobs.forEach((logprob, i) => {
-    assert.ok(Math.abs(logprob - (logprobs[i + 2] ?? 0)) < 1e-5);
+    assert.ok(Math.abs(logprob - logprobs[i + 2]!) < 1e-5);
   });
 });
 
