@@ -36,7 +36,7 @@ __host__ __device__ __forceinline__ float to_float(F16 x) {
 #if defined(__CUDACC__)
   return __half2float(__ushort_as_half(x.bits));
 #else
-  return static_cast<float>(std::bit_cast<_Float16>(x.bits));
+  return static_cast<float>(std::bit_cast<Half>(x.bits));
 #endif
 }
 
@@ -58,7 +58,7 @@ __host__ __device__ __forceinline__ F16 from_float<F16>(float x) {
 #if defined(__CUDACC__)
   return {__half_as_ushort(__float2half_rn(x))};
 #else
-  return {std::bit_cast<uint16_t>(static_cast<_Float16>(x))};
+  return {std::bit_cast<uint16_t>(static_cast<Half>(x))};
 #endif
 }
 

@@ -226,7 +226,13 @@ void multiply_fragments(Element (&d)[4], const uint32_t (&a)[4], uint32_t b0, ui
   }
 }
 inline float float_of_bf16(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
-inline float float_of_f16(uint16_t bits) { return static_cast<float>(std::bit_cast<_Float16>(bits)); }
+// C++ of g++ 12 has no _Float16 on aarch64; what is there converts alike.
+#if defined(__aarch64__)
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+inline float float_of_f16(uint16_t bits) { return static_cast<float>(std::bit_cast<Half>(bits)); }
 inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
   multiply_fragments<uint16_t>(d, a, b0, b1, float_of_bf16);
 }
