@@ -10,6 +10,7 @@ import { projectRoot } from "../../project.ts";
 const build = join(projectRoot, "build", "cmake");
 const emulated = join(build, "seekrl_gpu_bench_emulated");
 const onCard = join(build, "seekrl_gpu_bench_card");
+const skip = !existsSync(emulated) && "built without tests";
 
 function run(program: string, args: readonly string[]): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });
@@ -17,7 +18,7 @@ function run(program: string, args: readonly string[]): { status: number | null;
 }
 
 test("every case of bench/gpu runs in the emulator, is as it was, and is told from another", {
-  skip: !existsSync(emulated) && "built without tests",
+  skip,
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "seekrl-gpu-"));
   try {
@@ -36,7 +37,7 @@ test("every case of bench/gpu runs in the emulator, is as it was, and is told fr
   }
 });
 
-test("the table of bench/gpu without a card says so in every row", { skip: !existsSync(emulated) }, () => {
+test("the table of bench/gpu without a card says so in every row", { skip }, () => {
   const { status, output } = run(emulated, []);
   assert.equal(status, 0);
   const rows = output
@@ -48,7 +49,7 @@ test("the table of bench/gpu without a card says so in every row", { skip: !exis
 });
 
 test("bench/gpu is linked for a card, and says that there is none", {
-  skip: !existsSync(onCard),
+  skip: !existsSync(onCard) && "built without nvcc",
 }, (context) => {
   const { status, output } = run(onCard, ["--only", "nothing"]);
   if (status === 0) return context.skip("there is a card");
