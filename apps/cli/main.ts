@@ -85,11 +85,10 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
   const { places = [], placesAreFlags = false } = each;
   const fields = fieldsOf(each.options);
-  const isList = (place: string): boolean => fields.some(({ key, isList }) => key === place && isList);
   for (const place of places) {
     const schema = each.options.shape[place];
     const isOptional = placesAreFlags || schema?.safeParse(undefined).success;
-    const name = isList(place) ? `${place}...` : place;
+    const name = isList(fields, place) ? `${place}...` : place;
     subcommand.argument(isOptional ? `[${name}]` : `<${name}>`, schema?.description);
   }
   for (const flag of flagsOf(each.options)) {
@@ -99,30 +98,36 @@ function subcommandOf(each: Command, signal: AbortSignal): Program {
   const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
   subcommand.configureOutput(toEnding(fields));
   subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
-  return subcommand.action(async () => {
-    const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
-    const { args } = subcommand;
-    if (each.isBefore !== undefined && !process.argv.includes("--"))
-      throw new UsageError(
-        `${each.name}: expected -- before the command that it runs, as in ${each.isBefore}`,
-      );
-    const placed = Object.fromEntries(
-      places.map((place, i) => [place, isList(place) ? args.slice(i) : args[i]]),
-    );
-    const typed = givenFlags(subcommand, flags);
-    const options = await readOptions(
-      each.options,
-      placesAreFlags ? onceOnly(typed, placed) : { ...typed, ...placed },
-      config as string | undefined,
-    );
-    const io = ioOf(json === true, signal);
-    await runWithPaths(each, options, fields, io).catch((error) => {
-      if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
-      // What a process said of its own options is no word about these.
-      throw each.isBefore === undefined ? withOption(error, options) : error;
-    });
-    if (signal.aborted && !each.isService) throw new Interrupted();
+  return subcommand.action(() => runTyped(each, fields, subcommand, signal));
+}
+
+const isList = (fields: readonly Field[], place: string): boolean =>
+  fields.some(({ key, isList }) => key === place && isList);
+
+/** Runs a command with what was typed. */
+async function runTyped(
+  each: Command,
+  fields: readonly Field[],
+  subcommand: Program,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
+  if (each.isBefore !== undefined && !process.argv.includes("--"))
+    throw new UsageError(`${each.name}: expected -- before the command that it runs, as in ${each.isBefore}`);
+  const typed = givenFlags(subcommand, flags);
+  const placed = givenPlaces(each, fields, subcommand.args);
+  const options = await readOptions(
+    each.options,
+    each.placesAreFlags ? onceOnly(typed, placed) : { ...typed, ...placed },
+    config as string | undefined,
+  );
+  const io = ioOf(json === true, signal);
+  await runWithPaths(each, options, fields, io).catch((error) => {
+    if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
+    // What a process said of its own options is no word about these.
+    throw each.isBefore === undefined ? withOption(error, options) : error;
   });
+  if (signal.aborted && !each.isService) throw new Interrupted();
 }
 
 async function runWithPaths(
@@ -171,6 +176,13 @@ function interruption({ goesOn }: Command, cause: unknown): SeekError {
 function givenFlags(subcommand: Program, flags: Record<string, unknown>): Record<string, unknown> {
   const typed = Object.entries(flags).filter(([key]) => subcommand.getOptionValueSource(key) === "cli");
   return Object.fromEntries(typed);
+}
+
+/** What was given by its place; the last place takes all that follows where it is a list. */
+function givenPlaces({ places = [] }: Command, fields: readonly Field[], args: readonly string[]): Values {
+  return Object.fromEntries(
+    places.map((place, i) => [place, isList(fields, place) ? args.slice(i) : args[i]]),
+  );
 }
 
 function ioOf(json: boolean, signal: AbortSignal): CommandIo {
