@@ -7,7 +7,7 @@ import type { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { OpenLearners } from "../../../lib/train/open-learners.ts";
 import type { StepProbe } from "../../../lib/train/probe.ts";
 import type { RlOptions } from "../../../lib/train/rl-options.ts";
-import type { SftOptions } from "../../../lib/train/sft.ts";
+import type { SftMetrics, SftOptions } from "../../../lib/train/sft.ts";
 
 /** Opens a trainer of a policy. */
 export async function openTrainer(policy: Policy, options: LearnerOptions): Promise<Trainer> {
@@ -34,10 +34,10 @@ export async function planEpochs(
   return epochs(sequences, { batchSize, epochs: numEpochs, seed });
 }
 
-/** Runs supervised fine-tuning. */
-export async function runSft(options: SftOptions): Promise<void> {
+/** Runs supervised fine-tuning. @returns the last step's metrics; undefined where the run was finished already */
+export async function runSft(options: SftOptions): Promise<SftMetrics | undefined> {
   const { sft } = await import("../../../lib/train/sft.ts");
-  await sft(options);
+  return sft(options);
 }
 
 /** Runs reinforcement learning. */

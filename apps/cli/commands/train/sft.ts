@@ -112,29 +112,15 @@ export const sftCommand = command({
   },
 });
 
-async function fineTune(
-  given: z.output<typeof schema>,
-  { io, processGroup, tensorParallel, layoutLine }: Job,
-): Promise<void> {
-  const folders = await policyFolders(given);
-  const lora = loraOf(given.lora);
-  if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
-  const isAdapter = lora !== undefined || folders.adapter !== undefined;
-  if (given.recipe !== undefined && (await settingOfPolicy(folders)) === undefined) {
-    throw new UsageError(`--recipe: expected with a model of the built-in world, got ${folders.model}`);
-  }
-  const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
-  const options = { ...given, ...folders, learningRate };
-  const { model: start, data, validation, seed, otherWeight, microBatchTokens: maxTokens } = options;
-  const parts = { tokenizer: await loadTokenizer(start), chatTemplate: await loadChatTemplate(start) };
-  const sequences = await readSequences(data, parts, otherWeight);
+async function fineTune(given: Given, job: Job): Promise<void> {
+  const { io, processGroup, tensorParallel } = job;
+  const { options, folders, lora, isAdapter } = await subjectOf(given);
+  const { sequences, held } = await readData(options);
   const planned = await planEpochs(sequences, options);
-  const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
   // Each process reads its share when the trainer is opened.
   const isDeferred = options.zero === 3 && !isAdapter;
   await using loaded = await loadPolicy({ ...options, lora, tensorParallel, isDeferred });
   checkContexts([...sequences, ...held], loaded.model.config);
-  const pace = new Pace();
   const { steps } = planned;
   const memory = memoryOf(loaded, sequences, { ...options, ranks: processGroup?.size });
   tellPlan(loaded, memory, { ...options, steps }, io);
@@ -147,30 +133,63 @@ async function fineTune(
   });
   const beginning = await beginningOf(options, steps);
   if (beginning !== undefined) io.log(beginning);
-  let loss = Number.NaN;
-  await runSft({
-    ...{ ...planned, trainer, seed, maxTokens, signal: io.signal },
+  const evaluation = held.length === 0 ? undefined : lossOn(held, trainer, options);
+  const loss = await trained({ ...planned, trainer, evaluation }, options, folders, job);
+  const folder = join(options.out, "model");
+  const outcome = loss === undefined ? " were done before" : `, loss ${loss.toFixed(4)}`;
+  const done = await doneIn(options.out);
+  io.write(`${done} steps${outcome}; model in ${folder}\n`);
+  io.result({ steps: done, loss: loss ?? null, model: folder });
+}
+
+type Given = z.output<typeof schema>;
+type Folders = Awaited<ReturnType<typeof policyFolders>>;
+
+/** What is trained, and the rate that is usual for it. @throws UsageError for options that do not go with the model */
+async function subjectOf(given: Given) {
+  const folders = await policyFolders(given);
+  const lora = loraOf(given.lora);
+  if (lora !== undefined && folders.adapter !== undefined) throw new UsageError(oneAdapter);
+  const isAdapter = lora !== undefined || folders.adapter !== undefined;
+  if (given.recipe !== undefined && (await settingOfPolicy(folders)) === undefined) {
+    throw new UsageError(`--recipe: expected with a model of the built-in world, got ${folders.model}`);
+  }
+  const learningRate = given.learningRate ?? (isAdapter ? usualRates.adapter : usualRates.weights);
+  return { options: { ...given, ...folders, learningRate }, folders, lora, isAdapter };
+}
+
+/** What is trained on, and what is held out. */
+async function readData({ model, data, validation, otherWeight }: Options) {
+  const parts = { tokenizer: await loadTokenizer(model), chatTemplate: await loadChatTemplate(model) };
+  const sequences = await readSequences(data, parts, otherWeight);
+  const held = validation === undefined ? [] : await readSequences(validation, parts, otherWeight);
+  return { sequences, held };
+}
+
+/** Trains as planned. @returns the loss of the last step; undefined where all were done before */
+async function trained(
+  plan: Pick<SftOptions, "batch" | "steps" | "data" | "trainer" | "evaluation">,
+  options: Options,
+  folders: Folders,
+  { io, layoutLine }: Job,
+): Promise<number | undefined> {
+  const { steps } = plan;
+  const pace = new Pace();
+  const last = await runSft({
+    ...{ ...plan, seed: options.seed, maxTokens: options.microBatchTokens, signal: io.signal },
     learningRate: rateOf(options, steps),
-    evaluation: held.length === 0 ? undefined : lossOn(held, trainer, options),
     run: {
       ...(await runFolderOf(options)),
       layoutLine,
-      best: validation ? { metric: "eval/loss", mode: "min" } : undefined,
-      onCheckpoint: (to) => copyBeside(folders, to, given.recipe),
+      best: options.validation ? { metric: "eval/loss", mode: "min" } : undefined,
+      onCheckpoint: (to) => copyBeside(folders, to, options.recipe),
     },
-    onStep: (metrics) => {
-      loss = metrics.loss;
-      io.log(sftStepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft));
-    },
+    onStep: (metrics) => io.log(sftStepLine(metrics, steps, pace.at(metrics.step, steps)?.secondsLeft)),
   });
-  const folder = join(options.out, "model");
-  const outcome = Number.isNaN(loss) ? " were done before" : `, loss ${loss.toFixed(4)}`;
-  const done = await doneIn(options.out);
-  io.write(`${done} steps${outcome}; model in ${folder}\n`);
-  io.result({ steps: done, loss: Number.isNaN(loss) ? null : loss, model: folder });
+  return last?.loss;
 }
 
-type Options = z.output<typeof schema> & { readonly learningRate: number };
+type Options = Given & { readonly learningRate: number };
 
 function memoryOf(
   { policy, model }: { readonly policy: Policy; readonly model: Model },
