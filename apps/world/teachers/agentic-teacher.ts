@@ -10,10 +10,10 @@ import {
   conclude,
   type DemonstrationSegment,
   type DemonstrationWorld,
-  decideRecall,
   type Habits,
+  recalledChains,
   type Step,
-  trace,
+  Thought,
 } from "./teacher.ts";
 
 /** The words around a memory-stack agent's turns that are not its own. */
@@ -62,38 +62,31 @@ export function demonstrateMemory(
   options: MemoryDemonstrateOptions,
 ): MemorySegment[] {
   const { habits, speech, memoryHabits } = options;
-  const chains = decideRecall(
-    dice,
-    trace(world.facts, asked.program),
-    habits.byKind[asked.kind],
-    habits.recallsFamous,
-  );
+  const chains = recalledChains(dice, world, asked, habits);
   const paper = new Paper(speech.prompt(asked.question));
   paper.act("plan", planOf(chains));
   const steps = chains.flat();
   let unsummed: Step[] = [];
-  let thought = "";
+  const thought = new Thought();
   let searched = 0;
-  let remembering = false;
   for (const [i, step] of steps.entries()) {
     let recalled = step.recalled;
     if (!recalled) {
-      paper.act("reasoning", `${thought} I will search.`);
-      [thought, remembering] = ["", false];
+      paper.act("reasoning", `${thought.end()} I will search.`);
       const found = lookUpIn(dice, world, step, paper, options);
       searched += found ? 1 : 0;
       recalled = !found;
     }
-    thought += `${recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
-    remembering = recalled;
+    thought.say({ ...step, recalled });
     unsummed.push(step);
     if (searched >= kSearchesToSumUp && i < steps.length - 1 && dice.chance(memoryHabits.summarises)) {
       paper.sumUp(unsummed.map((each) => ` ${statementOf(each)}`).join(""));
-      [thought, searched, remembering, unsummed] = ["", 0, false, []];
+      thought.end();
+      [searched, unsummed] = [0, []];
     }
   }
   const { remark, answer } = conclude(chains);
-  paper.act("reasoning", `${thought}${remark}`);
+  paper.act("reasoning", `${thought.end()}${remark}`);
   paper.act("answer", ` ${answer}`);
   return paper.end();
 }

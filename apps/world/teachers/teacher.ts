@@ -83,7 +83,7 @@ export function trace(facts: Facts, { starts, path }: WorldQuestion["program"]):
 }
 
 /** Decides which facts the teacher does not look up. */
-export function decideRecall(
+function decideRecall(
   dice: Dice,
   chains: readonly (readonly Fact[])[],
   habit: Habit,
@@ -100,6 +100,39 @@ export function decideRecall(
       return { ...fact, recalled: all || (last && isLast) || (famous && trustsFame) };
     }),
   );
+}
+
+/** The facts on the way to an answer, and which of them the teacher does not look up. */
+export function recalledChains(
+  dice: Dice,
+  { facts }: DemonstrationWorld,
+  { kind, program }: WorldQuestion,
+  { byKind, recallsFamous }: Habits,
+): Step[][] {
+  return decideRecall(dice, trace(facts, program), byKind[kind], recallsFamous);
+}
+
+/** What the teacher thinks until its next action. */
+export class Thought {
+  #text = "";
+  #isRemembering = false;
+
+  add(text: string): void {
+    this.#text += text;
+  }
+
+  say(step: Step): void {
+    this.add(`${step.recalled && !this.#isRemembering ? " I remember that" : ""} ${statementOf(step)}`);
+    this.#isRemembering = step.recalled;
+  }
+
+  /** Ends it; the next one begins. */
+  end(): string {
+    const text = this.#text;
+    this.#text = "";
+    this.#isRemembering = false;
+    return text;
+  }
 }
 
 function roundsOf(chains: readonly (readonly Step[])[], mode: QueryMode): Step[][] {
@@ -160,44 +193,32 @@ export function demonstrate(
   options: DemonstrateOptions,
 ): DemonstrationSegment[] {
   const { mode, topK, habits, varied = true, patchy = false, speech = ragSpeech } = options;
-  const chains = decideRecall(
-    dice,
-    trace(world.facts, asked.program),
-    habits.byKind[asked.kind],
-    habits.recallsFamous,
-  );
+  const chains = recalledChains(dice, world, asked, habits);
   const segments: DemonstrationSegment[] = [{ kind: "prompt", text: speech.prompt(asked.question, mode) }];
-  let thought = "";
-  let remembering = false;
-  const say = (step: Step): void => {
-    thought += `${step.recalled && !remembering ? " I remember that" : ""} ${statementOf(step)}`;
-    remembering = step.recalled;
-  };
+  const thought = new Thought();
   /** Searches, and returns what was not found. */
   const search = (wanted: readonly Step[], wording: (fact: Fact) => string): Step[] => {
     const queries = wanted.map(wording);
     const isMissed = queries.map((query) => patchy && !isUnderstood(query));
-    segments.push({ kind: "policy", text: speech.search(`${thought} I will search.`, queries) });
+    segments.push({ kind: "policy", text: speech.search(`${thought.end()} I will search.`, queries) });
     const look = (query: string) =>
       varied ? find(dice, world, query, topK) : world.library.search(query, topK);
     const hits = queries.map((query, i) => (isMissed[i] ? [] : look(query)));
     segments.push({ kind: "observation", text: speech.observation(queries, hits, mode) });
-    thought = "";
-    remembering = false;
     return wanted.filter((_, i) => isMissed[i]);
   };
   for (const round of roundsOf(chains, mode)) {
     const wanted = round.filter((step) => !step.recalled);
     const missed = wanted.length > 0 ? search(wanted, queryFor) : [];
     for (const step of round) {
-      if (missed.includes(step)) thought += ` ${notFound(step)}`;
-      else say(step);
+      if (missed.includes(step)) thought.add(` ${notFound(step)}`);
+      else thought.say(step);
     }
     const rewords = missed.length > 0 && dice.chance(habits.rewords ?? 0);
     if (rewords) search(missed, formalQueryFor);
-    for (const step of missed) say({ ...step, recalled: !rewords });
+    for (const step of missed) thought.say({ ...step, recalled: !rewords });
   }
   const { remark, answer } = conclude(chains);
-  segments.push({ kind: "policy", text: speech.answer(`${thought}${remark}`, answer) });
+  segments.push({ kind: "policy", text: speech.answer(`${thought.end()}${remark}`, answer) });
   return segments;
 }
