@@ -8,6 +8,7 @@ import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { rl as train } from "../../lib/train/rl.ts";
+import type { RlOptions } from "../../lib/train/rl-options.ts";
 import { best, ids, type rl, shape } from "./sizes.ts";
 
 async function play(engine: Engine, question: number, seed: number, work: typeof rl): Promise<Trajectory> {
@@ -39,6 +40,19 @@ async function play(engine: Engine, question: number, seed: number, work: typeof
   };
 }
 
+/** Questions whose groups have both rewards: no advantage is zero. */
+function taskOf(engine: Engine, work: typeof rl): RlOptions["task"] {
+  const questions = Array.from({ length: work.questions }, (_, i) => ({
+    ...{ id: `${i}`, question: "", answers: ["x"] },
+  }));
+  return {
+    questions,
+    rollout: ({ id }, { samples, seed }) =>
+      Promise.all(Array.from({ length: samples }, (_, i) => play(engine, Number(id), seed + i, work))),
+    reward: ({ id }) => Number(id.split("#")[1]) % 2,
+  };
+}
+
 /** The best times of a step and its parts. */
 export async function trainingSteps(
   work: typeof rl,
@@ -58,17 +72,7 @@ export async function trainingSteps(
   let before = performance.now();
   await train({
     learners: { trainer },
-    task: {
-      questions: Array.from({ length: work.questions }, (_, i) => ({
-        id: `${i}`,
-        question: "",
-        answers: ["x"],
-      })),
-      rollout: ({ id }, { samples, seed }) =>
-        Promise.all(Array.from({ length: samples }, (_, i) => play(engine, Number(id), seed + i, work))),
-      // Each group has both: no advantage is zero.
-      reward: ({ id }) => Number(id.split("#")[1]) % 2,
-    },
+    task: taskOf(engine, work),
     algorithm: { ...algorithms.grpo, kl: undefined },
     batch: { questions: work.questions, samples: work.samples, oldLogprobs: "rollout" },
     steps: repeats + 1,

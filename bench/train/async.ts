@@ -21,7 +21,7 @@ import { native } from "../../lib/base/addon/native.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
 import { openLocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
-import { optimiserOf } from "../../lib/recipes/recipe.ts";
+import { optimiserOf, type Recipe } from "../../lib/recipes/recipe.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { type Algorithm, algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";
@@ -73,23 +73,28 @@ function given(staleness: number) {
   } as object as { algorithm: Algorithm; batch: object };
 }
 
+/** The recipe of the world with what the command line says of it. */
+function recipeWith(algorithm: Algorithm): Recipe {
+  const base = patchyWorldRecipe({ queries });
+  return {
+    ...base,
+    algorithm: values.algorithm === undefined ? { ...base.algorithm, ...algorithm } : algorithm,
+    training: {
+      ...base.training,
+      steps,
+      batchQuestions: Number(values.questions),
+      samples: Number(values.samples),
+      ...(values.learningRate && { learningRate: Number(values.learningRate) }),
+    },
+  };
+}
+
 async function run(seed: number, staleness: number) {
   const out = await mkdtemp(join(tmpdir(), "seekrl-async-"));
   try {
     using opened = await openWorld(out, { seed });
-    const base = patchyWorldRecipe({ queries });
     const { algorithm, batch } = given(staleness);
-    const recipe = {
-      ...base,
-      algorithm: values.algorithm === undefined ? { ...base.algorithm, ...algorithm } : algorithm,
-      training: {
-        ...base.training,
-        steps,
-        batchQuestions: Number(values.questions),
-        samples: Number(values.samples),
-        ...(values.learningRate && { learningRate: Number(values.learningRate) }),
-      },
-    };
+    const recipe = recipeWith(algorithm);
     const model = join(packageRoot, "world", "hasty");
     await using policy = await openLocalPolicy({ model }, { seed });
     await native().setNumThreads(Number(values.threads));
