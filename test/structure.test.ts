@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { test } from "node:test";
+import ts from "typescript";
 import { projectRoot } from "./project.ts";
 
 /** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
@@ -58,6 +59,7 @@ const nativeUses: Record<string, readonly string[]> = {
 };
 
 const maxLines = 500;
+const maxFunctionLines = 40;
 
 function trackedFiles(...patterns: string[]): string[] {
   const listed = execFileSync(
@@ -179,6 +181,28 @@ test("no source file is longer than 500 lines", () => {
   );
   const long = sources.filter((file) => read(file).split("\n").length > maxLines);
   assert.deepEqual(long, []);
+});
+
+/** Functions of a file with more lines than {@link maxFunctionLines}, by their first line. */
+function longFunctions(file: string): string[] {
+  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.Latest);
+  const lineAt = (position: number): number => source.getLineAndCharacterOfPosition(position).line + 1;
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    ts.forEachChild(node, visit);
+    if (!ts.isFunctionLike(node)) return;
+    const [first, last] = [lineAt(node.getStart(source)), lineAt(node.end)];
+    if (last - first >= maxFunctionLines) found.push(`${file}:${first}`);
+  };
+  visit(source);
+  return found;
+}
+
+test("no function is longer than 40 lines", () => {
+  const sources = trackedFiles("lib", "apps", "web", "bench", "scripts").filter((file) =>
+    /\.(tsx?|mjs)$/.test(file),
+  );
+  assert.deepEqual(sources.flatMap(longFunctions), []);
 });
 
 test("every source file opens with a sentence that says what it is for", () => {
