@@ -23,8 +23,11 @@ export function isClone(root: string = packageRoot): boolean {
  * @returns to be typed in the clone, or in the project that installed the package
  */
 export function buildCommand(root: string = packageRoot): string {
-  return isClone(root) ? "npm run build" : `npm install --include=optional seekrl@${packageVersion(root)}`;
+  return isClone(root) ? "npm run build" : installCommand(packageVersion(root));
 }
+
+/** The command that installs a version with its packages for this platform. */
+export const installCommand = (version: string): string => `npm install --include=optional seekrl@${version}`;
 
 /** The package's version, as package.json has it. */
 export function packageVersion(root: string = packageRoot): string {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { cacheFolder } from "../disk/cache-folder.ts";
 import { SeekError } from "../errors.ts";
+import { installCommand } from "../package-root.ts";
 import { type FoundPackage, libtorchPackage, packageFolder } from "./platform-package.ts";
 import { checkSizes, readStamp, reinstall, type Stamp } from "./stamp.ts";
 
@@ -112,7 +113,7 @@ export function findLibtorchFolder(
   throw new SeekError(
     "ERR_STATE",
     `libtorch ${libtorch} was not found: ${libtorchPackage(addon.stamp.package)} is not installed, and ` +
-      `neither SEEKRL_LIBTORCH nor ${cached} is there. Remedy: install it with seekrl (npm install --include=optional ` +
-      `seekrl@${addon.stamp.version}), or set SEEKRL_LIBTORCH to a libtorch ${libtorch}.`,
+      `neither SEEKRL_LIBTORCH nor ${cached} is there. Remedy: install it with seekrl (` +
+      `${installCommand(addon.stamp.version)}), or set SEEKRL_LIBTORCH to a libtorch ${libtorch}.`,
   );
 }

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { SeekError } from "../errors.ts";
+import { installCommand, packageVersion } from "../package-root.ts";
 import { type Host, isOldGlibc, leastGlibc } from "./host.ts";
 import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
 
@@ -10,16 +11,6 @@ import { checkSizes, readStamp, type Stamp } from "./stamp.ts";
 export interface FoundPackage {
   readonly folder: string;
   readonly stamp: Stamp;
-}
-
-interface Manifest {
-  readonly version: string;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
-
-/** The manifest of `seekrl` itself. */
-function manifestIn(root: string): Manifest {
-  return JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
 }
 
 /** The folder of a package that `seekrl` asks for; undefined where it is not installed. */
@@ -45,7 +36,10 @@ const platformName = ({ platform, arch }: Host): string => `${platform}-${arch}`
 
 /** Platforms that this version was published for. */
 function supported(root: string): string[] {
-  const names = Object.keys(manifestIn(root).optionalDependencies ?? {});
+  const manifest: { readonly optionalDependencies?: object } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  const names = Object.keys(manifest.optionalDependencies ?? {});
   return names.filter((name) => /^@seekrl\/(?!libtorch-)/.test(name)).map((name) => name.slice(8));
 }
 
@@ -70,7 +64,7 @@ function requireGlibc(root: string, host: Host): void {
   if (host.platform !== "linux") return;
   const found = host.glibc();
   if (found !== undefined && !isOldGlibc(found)) return;
-  const { version } = manifestIn(root);
+  const version = packageVersion(root);
   const has = `seekrl ${version} has no addon for ${platformName(host)} with`;
   const expected = `expected glibc ${leastGlibc} or later. Remedy: use`;
   throw stateError(
@@ -84,7 +78,7 @@ function requireGlibc(root: string, host: Host): void {
 function missing(root: string, host: Host): SeekError {
   const own = platformName(host);
   const name = `@seekrl/${own}`;
-  const { version } = manifestIn(root);
+  const version = packageVersion(root);
   const known = supported(root);
   const names = known.join(", ");
   if (!known.includes(own))
@@ -99,7 +93,7 @@ function missing(root: string, host: Host): SeekError {
       : "optional dependencies were left out, or a lock file of another platform was used";
   return stateError(
     `${name} is not installed: ${why}. Remedy: remove node_modules and install here, optional dependencies included ` +
-      `(npm install --include=optional seekrl@${version}).`,
+      `(${installCommand(version)}).`,
   );
 }
 
@@ -118,7 +112,7 @@ export function findPlatformPackage(root: string, host: Host): FoundPackage {
   if (folder !== undefined || supported(root).includes(platformName(host))) requireGlibc(root, host);
   if (folder === undefined) throw missing(root, host);
   const stamp = readStamp(folder, name);
-  const { version } = manifestIn(root);
+  const version = packageVersion(root);
   if (stamp.version !== version)
     throw stateError(
       `seekrl is ${version} (${root}), ${name} is ${stamp.version} (${folder}): expected one version. ` +
