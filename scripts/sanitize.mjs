@@ -5,10 +5,9 @@
  * They are built in build/sanitize against the libtorch of the last `npm run build`; libtorch itself is not instrumented.
  */
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildJobs, builtLibtorch } from "./setup/build.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const folder = join(root, "build", "sanitize");
@@ -22,15 +21,13 @@ function run(program, args, env = {}) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-const libtorch = JSON.parse(readFileSync(join(root, "build", "libtorch.json"), "utf8")).folder;
-const jobs = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
 run("cmake", [
   ...["-S", root, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSEEKRL_SANITIZE=ON"],
-  `-DSEEKRL_LIBTORCH=${libtorch}`,
+  `-DSEEKRL_LIBTORCH=${builtLibtorch(root)}`,
 ]);
 // The emulator is for Linux.
 const programs = process.platform === "linux" ? ["seekrl_test", "seekrl_cuda_test"] : ["seekrl_test"];
-run("cmake", ["--build", folder, "--target", ...programs, "--parallel", jobs]);
+run("cmake", ["--build", folder, "--target", ...programs, "--parallel", buildJobs()]);
 // What libtorch keeps until the process ends is no leak of ours, and its vectors are not annotated.
 for (const program of programs)
   run(join(folder, program), process.argv.slice(2), {

@@ -2,9 +2,9 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { buildJobs, errorLines } from "../setup/build.mjs";
 import { SetupError } from "../setup/report.mjs";
 
 const run = promisify(execFile);
@@ -26,18 +26,15 @@ export async function bringUpToDate(root, files) {
   const folder = join(root, "build", "cmake");
   if (!existsSync(join(folder, "CMakeCache.txt")))
     throw new SetupError(`${folder}: nothing is built there. Remedy: npm run build.`);
-  const jobs = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
   const targets = ["--target", ...files.map(targetOf)];
   try {
-    await run("cmake", ["--build", folder, "--config", "Release", "--parallel", jobs, ...targets], {
+    await run("cmake", ["--build", folder, "--config", "Release", "--parallel", buildJobs(), ...targets], {
       maxBuffer: 1 << 28,
     });
   } catch (error) {
-    const lines = `${error.stdout ?? ""}${error.stderr || error.message}`.trim().split("\n");
-    const shown = lines.filter((line) => /error/i.test(line)).slice(0, 5);
+    const shown = errorLines(`${error.stdout ?? ""}${error.stderr || error.message}`, 5);
     throw new SetupError(
-      `the addons are older than their sources, which do not build:\n${(shown.length > 0 ? shown : lines.slice(-5)).join("\n")}\n` +
-        "Remedy: npm run build.",
+      `the addons are older than their sources, which do not build:\n${shown}\nRemedy: npm run build.`,
     );
   }
 }

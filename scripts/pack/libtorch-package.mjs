@@ -1,8 +1,9 @@
 /** Stages the package of libtorch for a platform: the libraries that the addon needs, stripped, with all their licences. */
 import { existsSync } from "node:fs";
-import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { builtLibtorch } from "../setup/build.mjs";
 import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
@@ -78,7 +79,7 @@ ${isMacos(platform) ? libomp : libgomp}${hasMkl(platform) ? mkl : ""}`;
 
 /** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
 export async function stageLibtorch(platform, folder, root) {
-  const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
+  const libtorch = builtLibtorch(root);
   if ((await cudaOf(libtorch)) !== undefined)
     throw new SetupError(
       `${libtorch}: a CUDA build, whose libraries are not packed. Remedy: build with a CPU libtorch.`,

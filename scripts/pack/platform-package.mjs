@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { builtLibtorch } from "../setup/build.mjs";
 import { findNvcc } from "../setup/cuda/nvcc.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { versionOf } from "../setup/torch-folder.mjs";
@@ -52,7 +53,7 @@ export async function stagePlatform(platform, folder, root) {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   for (const file of files) await copyStripped(join(release, file), join(folder, file), platform);
-  const { folder: libtorch } = JSON.parse(await readFile(join(root, "build", "libtorch.json"), "utf8"));
+  const libtorch = builtLibtorch(root);
   const neighbours = platform.libtorch.map((each) => join(libtorch, "lib", each));
   await requireBaseline(
     files.map((file) => join(folder, file)),

@@ -9,9 +9,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { availableParallelism } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { buildJobs, errorLines, libtorchFile } from "./build.mjs";
 import { BuildProgress } from "./build-progress.mjs";
 import { architecturesFor, findDriver } from "./cuda/driver.mjs";
 import { librariesOf } from "./cuda/libraries.mjs";
@@ -65,13 +65,8 @@ function cmakeJs(options) {
       clearInterval(timer);
       progress.end();
       if (code === 0) return done();
-      const lines = Buffer.concat(output).toString().trimEnd().split("\n");
-      const shown = lines.filter((line) => /error|Error/.test(line)).slice(0, 20);
-      fail(
-        new SetupError(
-          `the native build failed (cmake-js exited with ${code}):\n${(shown.length ? shown : lines.slice(-20)).join("\n")}`,
-        ),
-      );
+      const shown = errorLines(Buffer.concat(output).toString(), 20);
+      fail(new SetupError(`the native build failed (cmake-js exited with ${code}):\n${shown}`));
     });
   });
 }
@@ -99,12 +94,11 @@ const firstWords =
 
 async function main() {
   requireTools(); // before libtorch, which may be a long download
-  if (!existsSync(join(root, "build", "libtorch.json"))) say(firstWords);
+  if (!existsSync(libtorchFile(root))) say(firstWords);
   const libtorch = await step("found libtorch", findLibtorch, {
     doing: "looking for libtorch, or fetching it",
   });
   say(`libtorch: ${libtorch}`);
-  const parallel = process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
   const definitions = {
     SEEKRL_LIBTORCH: libtorch,
     SEEKRL_USEARCH: packageFolder("usearch"),
@@ -112,10 +106,10 @@ async function main() {
     SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
     SEEKRL_CUDA_ARCHITECTURES: process.env.SEEKRL_CUDA_ARCHITECTURES ?? (await architectures()),
   };
-  const options = ["--out", "build/cmake", "--parallel", parallel];
+  const options = ["--out", "build/cmake", "--parallel", buildJobs()];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
   await step("built the native addons", () => cmakeJs(options));
-  const where = join(root, "build", "libtorch.json");
+  const where = libtorchFile(root);
   const { needed } = librariesOf(libtorch);
   const text = `${JSON.stringify({ folder: libtorch, needed }, null, 2)}\n`;
   if ((await readFile(where, "utf8").catch(() => "")) !== text) await writeFile(where, text);

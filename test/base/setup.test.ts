@@ -128,6 +128,18 @@ test("a step that takes long says so until it is done", async () => {
   assert.match(written.at(-1) ?? "", /^seekrl: compiled it \(\d+\.\d s\)\n$/);
 });
 
+test("of a build that fails its errors are shown, or how it ended", async () => {
+  const { errorLines } = (await importScript("scripts/setup/build.mjs")) as {
+    errorLines(text: string, most: number): string;
+  };
+  const errors = ["a.cpp:1: error: no", "b.cpp:2: Error 1", "c.cpp:3: error: no"];
+  assert.equal(
+    errorLines(`[1/2] a\n${errors.join("\n... \n")}\nstopped\n`, 2),
+    errors.slice(0, 2).join("\n"),
+  );
+  assert.equal(errorLines("[1/2] a\n[2/2] b\nkilled\n", 2), "[2/2] b\nkilled");
+});
+
 test("a build that compiles nothing shows nothing", () => {
   assert.deepEqual(shown(["-- Configuring done\n", "ninja: no work to do.\n"], true), []);
 });
