@@ -12,6 +12,7 @@ const entries = ["lib", "apps", "web"];
 /** What each folder is for; its files speak for themselves. */
 const folders = {
   "native/base": "what every native folder needs; no torch, no JavaScript",
+  "native/base/platform": "the system calls by which Linux and macOS differ",
   "native/baseline": "what lets a binary run on systems older than the one it was linked on",
   "native/comm": "the processes of one job: rendezvous, collectives, who is still there",
   "native/comm/check": "whether libtorch's collectives are what is declared here",

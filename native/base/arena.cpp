@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/pages.h"
+
 namespace seekrl {
 
 namespace {
@@ -75,7 +77,7 @@ void Arena::release(size_t least) {
   if (touched_ < least) return;
   for (const auto& [offset, size] : free_) {
     if (offset >= touched_) break;
-    madvise(data_ + offset, std::min(size, touched_ - offset), MADV_DONTNEED);
+    release_pages(data_ + offset, std::min(size, touched_ - offset));
   }
   touched_ = used_.empty() ? 0 : used_.rbegin()->first + used_.rbegin()->second;
 }

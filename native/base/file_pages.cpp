@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/platform/system_calls.h"
 
 namespace seekrl {
 
@@ -28,7 +29,7 @@ class TemporaryFile {
 
   // Takes the room now: a mapping without it ends the process when a page is touched.
   std::byte* map(size_t num_bytes) {
-    if (const int error = posix_fallocate(descriptor_, 0, static_cast<off_t>(num_bytes)); error != 0) {
+    if (const int error = allocate_room(descriptor_, num_bytes); error != 0) {
       fail_io("given room for " + std::to_string(num_bytes) + " bytes", error);
     }
     void* mapped = mmap(nullptr, num_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/platform/system_calls.h"
 
 namespace seekrl {
 
@@ -27,7 +28,7 @@ void sync_folder(const std::string& path) {
   const auto folder = std::filesystem::path(path).parent_path();
   const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return;
-  fsync(descriptor);
+  flush_to_disk(descriptor);
   close(descriptor);
 }
 
@@ -66,7 +67,7 @@ void NewFile::write_at(int64_t offset, const void* data, size_t num_bytes) {
 }
 
 void NewFile::publish() {
-  if (fsync(descriptor_) != 0) fail_io("flushed");
+  if (flush_to_disk(descriptor_) != 0) fail_io("flushed");
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_io("replaced");
   close(descriptor_);
   descriptor_ = -1;

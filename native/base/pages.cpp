@@ -8,30 +8,33 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/platform/system_calls.h"
 
 namespace seekrl {
 
 namespace {
 
-// madvise of the whole pages of `size` bytes inside.
-void advise(void* data, size_t num_bytes, size_t size, int advice) {
+// Hands the whole pages of `size` bytes inside to `use`, where there are any.
+template <class Use>
+void with_whole_pages(void* data, size_t num_bytes, size_t size, Use use) {
   const auto start = reinterpret_cast<uintptr_t>(data);
   const uintptr_t first = (start + size - 1) / size * size, last = (start + num_bytes) / size * size;
-  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, advice);
+  if (first < last) use(reinterpret_cast<void*>(first), last - first);
 }
 
 }  // namespace
 
 void use_huge_pages(void* data, size_t num_bytes) {
 #ifdef MADV_HUGEPAGE
-  advise(data, num_bytes, size_t{1} << 21, MADV_HUGEPAGE);
+  with_whole_pages(data, num_bytes, size_t{1} << 21,
+                   [](void* pages, size_t size) { madvise(pages, size, MADV_HUGEPAGE); });
 #else
   (void)data, (void)num_bytes;
 #endif
 }
 
 void release_pages(void* data, size_t num_bytes) {
-  advise(data, num_bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)), MADV_DONTNEED);
+  with_whole_pages(data, num_bytes, static_cast<size_t>(sysconf(_SC_PAGESIZE)), discard_pages);
 }
 
 Pages::Pages(size_t num_bytes) : size_(num_bytes) {

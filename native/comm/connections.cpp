@@ -2,59 +2,47 @@
 #include "comm/connections.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <map>
+#include <optional>
 #include <sstream>
-#include <system_error>
+#include <utility>
 
+#include "base/platform/system_calls.h"
 #include "comm/store.h"
 
 namespace seekrl::comm {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string ends_key(int rank) { return "ends/" + std::to_string(rank); }
 
-// Of all sockets of this process, by the names that the system gives them.
-std::map<std::string, int> open_sockets() {
-  std::map<std::string, int> sockets;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator("/proc/self/fd", error)) {
-    const std::string name = fs::read_symlink(entry.path(), error).string();
-    if (name.starts_with("socket:")) sockets.emplace(name, std::stoi(entry.path().filename().string()));
-  }
-  return sockets;
-}
-
-// This end's address as Gloo writes it, "[127.0.0.1]:29500"; empty where it is no TCP socket.
-std::string own_end(int socket_id) {
-  int protocol = 0;
-  socklen_t length = sizeof(protocol);
-  if (getsockopt(socket_id, SOL_SOCKET, SO_PROTOCOL, &protocol, &length) != 0 || protocol != IPPROTO_TCP) return "";
+// An end's address as Gloo writes it, "[127.0.0.1]:29500", by getsockname or getpeername; empty where there is none.
+std::string end_of(int socket_id, decltype(getsockname)* find) {
   sockaddr_storage address{};
-  length = sizeof(address);
-  if (getsockname(socket_id, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  socklen_t length = sizeof(address);
+  if (find(socket_id, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "";
+  if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return "";
   const std::optional<std::pair<std::string, std::string>> name = numeric_name(address, length);
   return name ? "[" + name->first + "]:" + name->second : "";
 }
 
-void end_when_silent(int socket_id, std::chrono::milliseconds patience) {
-  const auto set = [&](int level, int option, int value) {
-    setsockopt(socket_id, level, option, &value, sizeof(value));
-  };
-  const auto seconds = static_cast<int>(patience.count() / 1000);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(patience.count()));
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 3));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 3));
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+bool is_stream(int socket_id) {
+  int type = 0;
+  socklen_t length = sizeof(type);
+  return getsockopt(socket_id, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM;
+}
+
+// This process's sockets of TCP by the addresses of their ends, this one first.
+std::map<std::pair<std::string, std::string>, int> open_sockets() {
+  std::map<std::pair<std::string, std::string>, int> sockets;
+  for (const int descriptor : open_descriptors()) {
+    const std::string own = is_stream(descriptor) ? end_of(descriptor, getsockname) : "";
+    if (!own.empty()) sockets.emplace(std::pair(own, end_of(descriptor, getpeername)), descriptor);
+  }
+  return sockets;
 }
 
 bool names(const std::string& message, const std::string& end) {
@@ -65,16 +53,15 @@ bool names(const std::string& message, const std::string& end) {
 }  // namespace
 
 Connections::Connections() {
-  for (const auto& [name, socket_id] : open_sockets()) others_.insert(name);
+  for (const auto& [ends, socket_id] : open_sockets()) others_.insert(ends);
 }
 
 void Connections::hold(c10d::Store& store, const Place& place) {
   std::string ends;
-  for (const auto& [name, socket_id] : open_sockets()) {
-    const std::string end = others_.contains(name) ? "" : own_end(socket_id);
-    if (end.empty()) continue;
+  for (const auto& [both, socket_id] : open_sockets()) {
+    if (others_.contains(both)) continue;
     end_when_silent(socket_id, place.patience);
-    ends += end + "\n";
+    ends += both.first + "\n";
   }
   store.set(ends_key(place.rank), ends);
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "comm/store.h"
 
@@ -19,7 +20,7 @@ class Connections {
   void hold(c10d::Store& store, const Place& place);
 
  private:
-  std::set<std::string> others_;  // as the system names them
+  std::set<std::pair<std::string, std::string>> others_;  // by the addresses of both ends
 };
 
 // The rank whose address an error of Gloo's names, as "rank 1"; empty where it names none.

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/system_calls.h"
 
 namespace seekrl::search {
 
@@ -75,7 +76,7 @@ void VectorRowsWriter::write_header(BlobKind kind, uint64_t payload_bytes, uint6
   write_at(0, &header, sizeof(header));
 }
 
-void VectorRowsWriter::sync() const { check_io(fsync(descriptor_) == 0, "flushed"); }
+void VectorRowsWriter::sync() const { check_io(flush_to_disk(descriptor_) == 0, "flushed"); }
 
 void VectorRowsWriter::add(const float* vectors_ND, int64_t num_vectors) {
   require(descriptor_ >= 0, ErrorCode::kState, path_, ": is finished");

@@ -1,7 +1,7 @@
 // glibc's thresholds; a threshold that was set is not adapted any more, so its bounds stand for what it adapts to.
 #include "train/zero/returned_memory.h"
 
-#include <malloc.h>
+#include "base/platform/system_calls.h"
 
 namespace seekrl::train {
 
@@ -14,15 +14,15 @@ int depth = 0;
 }  // namespace
 
 ReturnedMemory::ReturnedMemory() {
-  if (depth++ == 0) mallopt(M_MMAP_THRESHOLD, kLarge);
+  if (depth++ == 0) set_mapped_threshold(kLarge);
 }
 
 ReturnedMemory::~ReturnedMemory() {
   if (--depth > 0) return;
-  mallopt(M_MMAP_THRESHOLD, kMostMapped);
-  mallopt(M_TRIM_THRESHOLD, kMostIdle);
+  set_mapped_threshold(kMostMapped);
+  set_trim_threshold(kMostIdle);
 }
 
-void return_idle_memory() { malloc_trim(0); }
+void return_idle_memory() { trim_heap(); }
 
 }  // namespace seekrl::train
