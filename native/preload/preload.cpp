@@ -1,7 +1,8 @@
 // Opens libtorch's libraries by absolute path, so that the engine's addon finds them already loaded by name.
 //
 // The dynamic loader resolves a needed library by its SONAME among those already open, which makes this
-// work wherever libtorch lives, in workers too, with neither RPATH nor LD_LIBRARY_PATH.
+// work wherever libtorch lives, in workers too, with neither RPATH nor LD_LIBRARY_PATH. On macOS it names none, and
+// takes its symbols from all that are open (CMakeLists.txt).
 #include <dlfcn.h>
 #include <napi.h>
 
