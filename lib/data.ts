@@ -52,7 +52,7 @@ export {
   type CorpusCheck,
   checkCorpus,
   type QuestionReport,
-} from "./doctor/check-corpus.ts";
+} from "./corpus-check/check-corpus.ts";
 export { type PushedModel, type PushModelOptions, pushModel } from "./push/push-model.ts";
 export type { HubOptions } from "./remote/files/hub.ts";
 export { fetchModel } from "./remote/hub/fetch-model.ts";

@@ -107,7 +107,7 @@ const folders = {
   "lib/remote": "servers of other systems as searches: protocols, retries, limits",
   "lib/stores": "databases of passages as searches, and how passages get there",
   "lib/index-folder": "an index on disk: segments under one manifest, built, changed and opened",
-  "lib/doctor": "whether a corpus can answer questions",
+  "lib/corpus-check": "whether a corpus can answer questions",
   "lib/web": "search engines of the web, and the text of its pages",
   "apps/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",

@@ -17,7 +17,7 @@ const layers = [
   ["embed"],
   ["search"],
   ["index-folder"],
-  ["doctor"],
+  ["corpus-check"],
   ["remote"],
   ["stores", "web"],
   ["engine"],

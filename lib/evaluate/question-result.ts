@@ -113,7 +113,7 @@ function tokensOf({ segments }: Trajectory, kind: SegmentKind): number {
 }
 
 /**
- * Whether an accepted answer stands in one of some texts: its normalised words in a row, as the corpus doctor has it.
+ * Whether an accepted answer stands in one of some texts: its normalised words in a row, as the check of a corpus has it.
  * An answer of which normalising leaves nothing stands nowhere.
  *
  * @param texts - of passages, without titles

@@ -56,7 +56,7 @@ test("runs over other questions, and rows without scores, are refused by their p
   await assert.rejects(compareRuns(await write("empty", []), some), { code: "ERR_FORMAT" });
 });
 
-test("an answer is found in passages by the corpus doctor's rule", async () => {
+test("an answer is found in passages by the rule of a corpus's check", async () => {
   const answers = ["New York", "the U.S.", "a", "yes", "Beyoncé", "don't", "İstanbul", "東京", "x-ray"];
   const texts = [
     ...[

@@ -1,6 +1,10 @@
 /** `seekrl corpus check`: what a corpus can do for questions, before anybody trains on them. */
 import { z } from "zod";
-import type { CheckProgress, CorpusCheck, QuestionReport } from "../../../../lib/doctor/check-corpus.ts";
+import type {
+  CheckProgress,
+  CorpusCheck,
+  QuestionReport,
+} from "../../../../lib/corpus-check/check-corpus.ts";
 import { command } from "../../command.ts";
 import { dataFile } from "../../fields.ts";
 import { loadSets } from "../../open/question-sets.ts";
@@ -54,7 +58,7 @@ export const corpusCheckCommand = command({
     maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
   }),
   run: async ({ corpus, questions: paths, topK, maxWords }, io) => {
-    const { checkCorpus } = await import("../../../../lib/doctor/check-corpus.ts");
+    const { checkCorpus } = await import("../../../../lib/corpus-check/check-corpus.ts");
     const { reportLines } = await import("../../../../lib/corpus/report.ts");
     const depths = [...new Set(topK)].sort((a, b) => a - b);
     const progress = progressLine(io);

@@ -1,11 +1,11 @@
-/** The corpus doctor on a handful of passages counted by hand, and on real data where it is there. */
+/** The check of a corpus on a handful of passages counted by hand, and on real data where it is there. */
 import assert from "node:assert/strict";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { type Question, readQuestions } from "../../lib/data/question.ts";
-import { checkCorpus } from "../../lib/doctor/check-corpus.ts";
+import { checkCorpus } from "../../lib/corpus-check/check-corpus.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
 import { runCli } from "../cli/run-cli.ts";

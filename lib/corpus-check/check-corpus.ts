@@ -55,7 +55,7 @@ export interface QuestionReport {
   readonly recall: Readonly<Partial<Record<SearchMode, Readonly<Record<string, number>>>>>;
 }
 
-/** What the doctor found, over all sets together and for each. */
+/** What a check found, over all sets together and for each. */
 export interface CorpusCheck extends QuestionReport {
   readonly corpus: CorpusReport;
   readonly sets: readonly (QuestionReport & { readonly name: string })[];
