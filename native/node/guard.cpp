@@ -23,8 +23,8 @@ Napi::Error coded(Napi::Env env, ErrorCode code, const std::string& message) {
   return error;
 }
 
-// libtorch has a type for a full GPU; for full memory only words: "can't allocate memory: you tried to allocate", or "not
-// enough memory: ..." where it brings its own allocator.
+// libtorch has a type for a full GPU; for full memory only words: "can't allocate memory: you tried to allocate", and
+// "not enough memory: ..." where it brings its own allocator.
 ErrorCode code_of(const c10::Error& error) {
   const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
                          error.msg().find("memory: you tried to allocate") != std::string::npos;
