@@ -116,6 +116,7 @@ test("what keeps a card from running is said with the remedy", () => {
       /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later for CUDA 12, 580\.65\.06 or later for CUDA 13;.*; then npx seekrl setup cuda/,
     ],
     [{ driver: { ...driver, cards: [] } }, /shows no card/],
+    [{ platform: "darwin arm64" }, /^expected Linux, got darwin arm64\. Remedy: a machine with Linux/],
     [{ addonProblem: "the native addon is not built" }, /^the native addon is not built$/],
     [
       { libtorch: libtorch && { ...libtorch, problem: "missing libcublas.so.13" } },

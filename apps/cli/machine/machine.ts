@@ -148,6 +148,8 @@ function driverRemedy({ leastDrivers }: Machine): string {
 export function cardProblem(machine: Machine): string | undefined {
   const { driver, libtorch, kernels, driverRunsCuda, driverRunsKernels } = machine;
   const remedy = "Remedy: npx seekrl setup cuda.";
+  if (!machine.platform.startsWith("linux "))
+    return `expected Linux, got ${machine.platform}. Remedy: a machine with Linux and an NVIDIA card.`;
   if (driver.version === undefined)
     return (
       `no NVIDIA driver (${driver.problem ?? "no card answers"}). ${driverRemedy(machine)}; ` +

@@ -51,11 +51,14 @@ function strangers(root: string, name: string): string[] {
   return names.filter((each) => each !== name && !each.startsWith("@seekrl/libtorch-"));
 }
 
-/** What runs a package of Linux on another system, without emulating its processor. */
-const remedies: Readonly<Record<string, string>> = {
-  win32: "install it in WSL 2 (wsl --install)",
-  darwin: "install it in a Linux container of Docker (docker run -it node:22-slim bash)",
-};
+/** What runs a package of Linux on a system that has none of its own. */
+function remedyOn(host: Host, known: readonly string[]): string {
+  if (host.platform === "win32") return "install it in WSL 2 (wsl --install)";
+  if (host.platform !== "darwin") return "run it on one of these, or in a container of one";
+  // A container has this machine's processor, unless another is emulated.
+  const platform = known.includes(`linux-${host.arch}`) ? "" : "--platform linux/amd64 ";
+  return `install it in a Linux container of Docker (docker run -it ${platform}node:22-slim bash)`;
+}
 
 const stateError = (message: string): SeekError => new SeekError("ERR_STATE", message);
 
@@ -84,7 +87,7 @@ function missing(root: string, host: Host): SeekError {
   if (!known.includes(own))
     return stateError(
       `seekrl ${version} has no addon for ${own}: expected ${names || "no platform"}. ` +
-        `Remedy: ${remedies[host.platform] ?? "run it on one of these, or in a container of one"}.`,
+        `Remedy: ${remedyOn(host, known)}.`,
     );
   const others = strangers(root, name);
   const why =
@@ -93,7 +96,7 @@ function missing(root: string, host: Host): SeekError {
       : "optional dependencies were left out, or a lock file of another platform was used";
   return stateError(
     `${name} is not installed: ${why}. Remedy: remove node_modules and install here, optional dependencies included ` +
-      `(${installCommand(version)}).`,
+      `(${installCommand(version)}); if it is missing again, remove the lock file too.`,
   );
 }
 

@@ -74,8 +74,13 @@ test("macOS and Windows without a package are told what runs Linux's there", asy
   assert.throws(
     () => find(darwin),
     state(
-      /no addon for darwin-x64: expected .*\. Remedy: install it in a Linux container of Docker \(docker run/,
+      /no addon for darwin-x64: expected .*\. Remedy: install it in a Linux container of Docker \(docker run -it node/,
     ),
+  );
+  // Of linux-arm64, which a container there would have, this release has no package.
+  assert.throws(
+    () => find({ ...darwin, arch: "riscv64" }),
+    state(/no addon for darwin-riscv64: .*\(docker run -it --platform linux\/amd64 node/),
   );
   assert.throws(
     () => find({ ...darwin, platform: "win32" }),
