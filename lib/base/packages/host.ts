@@ -1,5 +1,6 @@
 /** What this process runs on, as far as it decides which packages fit. */
 import { existsSync, readFileSync } from "node:fs";
+import { processReport } from "./process-report.ts";
 
 /** The glibc that packages are made for; scripts/pack/baseline.mjs holds them to it. */
 export const leastGlibc = "2.28";
@@ -19,24 +20,6 @@ export interface Host {
   glibc(): string | undefined;
 }
 
-interface ReportHeader {
-  readonly header?: { readonly glibcVersionRuntime?: string };
-}
-
-/** What Node's diagnostic report names; looking at networks, which it does otherwise, may take seconds. */
-function statedVersion(): string | undefined {
-  const report: (NodeJS.ProcessReport & { excludeNetwork?: boolean }) | undefined = process.report;
-  if (report === undefined) return undefined;
-  const { excludeNetwork = false } = report;
-  try {
-    report.excludeNetwork = true;
-    return (report.getReport() as ReportHeader).header?.glibcVersionRuntime;
-  } finally {
-    // The process's own reports are not ours to shorten.
-    report.excludeNetwork = excludeNetwork;
-  }
-}
-
 /** Whether glibc is what this process runs on: musl's library has another name. */
 function isOnGlibc(): boolean {
   const maps = "/proc/self/maps";
@@ -44,7 +27,8 @@ function isOnGlibc(): boolean {
 }
 
 /** Not every program that runs JavaScript reports a version. */
-const glibcVersion = (): string | undefined => statedVersion() ?? (isOnGlibc() ? "unknown" : undefined);
+const glibcVersion = (): string | undefined =>
+  processReport().header?.glibcVersionRuntime ?? (isOnGlibc() ? "unknown" : undefined);
 
 /** Whether a version of glibc is older than packages are made for; an unknown version is not old. */
 export function isOldGlibc(version: string): boolean {
