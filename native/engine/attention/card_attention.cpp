@@ -34,7 +34,8 @@ void CardAttention::list(const std::vector<Row>& rows) {
   tiles_.clear();
   prefill_tiles_.clear();
   step_ = {};
-  for (const Row& row : rows) step_.table_stride = std::max(step_.table_stride, std::ssize(row.sequence->blocks));
+  for (const Row& row : rows)
+    step_.table_stride = std::max<int64_t>(step_.table_stride, std::ssize(row.sequence->blocks));
   block_table_.assign(rows.size() * step_.table_stride, 0);
   for (size_t r = 0; r < rows.size(); ++r) {
     const Sequence& sequence = *rows[r].sequence;

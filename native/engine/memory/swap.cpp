@@ -58,7 +58,8 @@ bool SwapSpace::swap_in(BlockPool& pool, const SwappedBlocks& swapped, const std
   int64_t first = 0;
   try {
     for (const at::Tensor& piece : swapped.pieces_) {
-      const int64_t end = std::min(first + piece.size(1), std::ssize(blocks)), from = std::max(first, num_found);
+      const int64_t end = std::min<int64_t>(first + piece.size(1), std::ssize(blocks)),
+                    from = std::max(first, num_found);
       if (from < end) {
         const at::Tensor gathered = piece.to(pool.storage().device(), /*non_blocking=*/true);
         pool.storage().index_copy_(1, on_card(pool, &blocks[from], end - from),
