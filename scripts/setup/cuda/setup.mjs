@@ -218,9 +218,7 @@ export async function setUpCuda(options, parts) {
   const [version, cuda] = [await versionOf(folder), await cudaOf(folder)];
   say(`libtorch ${version} with CUDA ${cuda}: ${folder}`);
   if (dryRun) {
-    say(
-      `would ${addon === undefined ? "build the addons against it" : "choose it"} and check the card`,
-    );
+    say(`would ${addon === undefined ? "build the addons against it" : "choose it"} and check the card`);
     return { dryRun, driver: driver.version, torch: version, bytes: 0 };
   }
   await parts.build(folder);
