@@ -1,6 +1,7 @@
 /** How packages are published: from where, in which order, and what is refused before npm is called. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,19 +17,20 @@ const { publishAll } = (await importScript("scripts/pack/publish.mjs")) as {
   publishAll(paths: readonly string[], options: { readonly publish?: readonly string[] }): Promise<void>;
 };
 
-/** An npm that knows one version, refuses another, and keeps what it was asked. */
+/** An npm that knows the bytes of one version, refuses another, and keeps what it was asked. */
 const fakeNpm = `#!/bin/sh
 echo "$@" >> "\${0%/*}/calls"
-case "$1 $2" in
-  "view @seekrl/libtorch-linux-x64@2.13.0") echo 2.13.0 ;;
+case "$1 $2 $3" in
+  "view @seekrl/libtorch-linux-x64@2.13.0 dist.integrity") cat "\${0%/*}/integrity" ;;
   view*) echo "npm error code E404" >&2; exit 1 ;;
   *broken*) echo "npm error code E403" >&2; exit 1 ;;
 esac
 `;
 
-/** Runs with an npm of its own in the path, and gives the calls of it that publish. */
-async function publishedBy(run: () => Promise<void>): Promise<string[]> {
+/** Runs with an npm of its own in the path, which has a libtorch of some bytes, and gives the calls of it that publish. */
+async function publishedBy(run: () => Promise<void>, integrity = ""): Promise<string[]> {
   const bin = await mkdtemp(join(folder, "bin-"));
+  await writeFile(join(bin, "integrity"), integrity);
   await writeFile(join(bin, "npm"), fakeNpm, { mode: 0o755 });
   const path = process.env.PATH;
   process.env.PATH = `${bin}${delimiter}${path}`;
@@ -46,9 +48,23 @@ test("packages for platforms are published before seekrl, and what is there is l
   const platform = await writeTarball(folder, { name: "@seekrl/linux-x64", version: "0.2.0" });
   const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" });
   const options = { publish: ["--provenance"] };
-  const published = await publishedBy(() => publishAll([main, platform, libtorch], options));
+  const integrity = `sha512-${createHash("sha512")
+    .update(await readFile(libtorch))
+    .digest("base64")}\n`;
+  const published = await publishedBy(() => publishAll([main, platform, libtorch], options), integrity);
   const call = (file: string) => `publish ${file} --ignore-scripts --provenance`;
   assert.deepEqual(published, [call(platform), call(main)]);
+});
+
+test("of packages one of which is there with other bytes none is published", async () => {
+  const platform = await writeTarball(folder, { name: "@seekrl/linux-x64", version: "0.2.0" });
+  const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" });
+  const publishing = () =>
+    assert.rejects(
+      publishAll([platform, libtorch], {}),
+      /libtorch-linux-x64@2\.13\.0: npm has sha512-other, .*-2\.13\.0\.tgz is sha512-\S{88}, .* Remedy: another version/,
+    );
+  assert.deepEqual(await publishedBy(publishing, "sha512-other"), []);
 });
 
 test("a version with a hyphen is published under the tag next", async () => {
