@@ -18,6 +18,12 @@ import { writeManifest } from "./tarball.mjs";
 /** Licences that the wheel lacks: of the run-time library of OpenMP beside it, GCC's or LLVM's, and of oneMKL, which is in it. */
 const ownLicences = join(dirname(fileURLToPath(import.meta.url)), "licences");
 
+/**
+ * The version of libtorch's packages, their own: raised when anything in one of them changes, libtorch or what is beside it.
+ * npm takes no version twice, so with libtorch's a package could never be mended.
+ */
+export const libtorchPackageVersion = "1.0.0";
+
 /** The libraries of a folder that some of them need, those themselves included, each after what it needs. */
 export function closureOf(folder, names) {
   const found = [];
@@ -84,7 +90,7 @@ export async function stageLibtorch(platform, folder, root) {
     throw new SetupError(
       `${libtorch}: a CUDA build, whose libraries are not packed. Remedy: build with a CPU libtorch.`,
     );
-  const version = await versionOf(libtorch);
+  const held = await versionOf(libtorch);
   const name = packageNames.libtorch(platform.name);
   const names = closureOf(join(libtorch, "lib"), platform.libtorch);
   await rm(folder, { recursive: true, force: true });
@@ -94,10 +100,11 @@ export async function stageLibtorch(platform, folder, root) {
   const files = names.map((each) => `lib/${each}`);
   await requireBaseline(files.map((file) => join(folder, file)));
   await copyLicences(libtorch, folder, platform);
-  await writeStamp(folder, files, { package: name, version });
-  await writeFile(join(folder, "README.md"), readme(platform, name, version, names));
+  const about = { version: libtorchPackageVersion, libtorch: held };
+  await writeStamp(folder, files, { package: name, ...about });
+  await writeFile(join(folder, "README.md"), readme(platform, name, held, names));
   await writeManifest(folder, {
-    ...{ name, version, description: `libtorch ${version} for the CPU, for seekrl on ${platform.name}.` },
+    ...{ name, ...about, description: `libtorch ${held} for the CPU, for seekrl on ${platform.name}.` },
     ...{ license: licenseOf(platform), ...platform.fields },
   });
 }

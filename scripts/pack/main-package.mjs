@@ -25,11 +25,11 @@ export function shippedManifest(manifest, versions) {
   return { ...Object.fromEntries(kept), optionalDependencies: versions };
 }
 
-/** Refuses a package of another version than is asked for: whoever installed both could load neither. */
-function requireVersion({ name, version } = {}, expected, asking) {
+/** Refuses what is of another version than is asked for, and is there: whoever installed both could load neither. */
+function requireVersion(what, version, expected, asking) {
   if (version === undefined || version === expected) return;
   throw new SetupError(
-    `${asking} needs ${name} ${expected}, got ${version}. Remedy: pack both of one build (npm run pack).`,
+    `${asking} needs ${what} ${expected}, got ${version}. Remedy: pack both of one build (npm run pack).`,
   );
 }
 
@@ -45,8 +45,9 @@ export function optionalVersions(packed, version) {
     const [addon, libtorch] = [packageNames.platform(platform), packageNames.libtorch(platform)].map(
       (name) => packed[name],
     );
-    requireVersion(addon, version, "seekrl");
-    if (addon !== undefined) requireVersion(libtorch, addon.libtorch, addon.name);
+    requireVersion(addon?.name, addon?.version, version, "seekrl");
+    if (addon !== undefined)
+      requireVersion(`${libtorch?.name} of libtorch`, libtorch?.libtorch, addon.libtorch, addon.name);
     for (const each of [addon, libtorch]) if (each !== undefined) versions[each.name] = each.version;
   }
   return versions;

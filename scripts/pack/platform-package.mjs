@@ -73,7 +73,7 @@ export async function stagePlatform(platform, folder, root) {
     name,
     version,
     description: `SeekRL's addon for ${platform.name}.`,
-    // The version that its package has to be of.
+    // What the package of libtorch has to hold.
     libtorch: builtFor,
     ...platform.fields,
   });

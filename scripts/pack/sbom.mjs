@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { sha256Of } from "../setup/digest.mjs";
 import { SetupError, say } from "../setup/report.mjs";
 import { addonParts, cudaPart, pageParts } from "./licences/third-party.mjs";
-import { jsonIn, manifestOf, namesIn, sbomName, tarballsIn } from "./tarball.mjs";
+import { jsonIn, manifestOf, namesIn, packedManifests, sbomName, tarballsIn } from "./tarball.mjs";
 
 const run = promisify(execFile);
 
@@ -76,7 +76,7 @@ function partComponent({ name, version, license: id, url, text }) {
 }
 
 /** A tarball: its component with its digest, its parts, and all that it needs. */
-async function packedIn(path, root) {
+async function packedIn(path, root, packed) {
   const manifest = await manifestOf(path);
   const { name, version, license: id, libtorch } = manifest;
   const parts = (await partsIn(path, manifest, root)).map(partComponent);
@@ -91,7 +91,8 @@ async function packedIn(path, root) {
   };
   const hashes = [{ alg: "SHA-256", content: await sha256Of(path) }];
   const asked = { ...manifest.optionalDependencies };
-  if (libtorch !== undefined) asked[name.replace("/", "/libtorch-")] = libtorch;
+  const beside = libtorch && packed[name.replace("/", "/libtorch-")];
+  if (beside) asked[beside.name] = beside.version;
   const needed = Object.entries(asked).map(([each, at]) => referenceTo({ name: each, version: at }));
   const dependsOn = [...parts.map((part) => part["bom-ref"]), ...needed];
   return { component: { ...what, hashes }, parts, dependsOn };
@@ -123,7 +124,8 @@ function addPacked(sbom, packed) {
 /** Writes `sbom.cdx.json` beside the tarballs of `out`, which it names. */
 export async function writeSbom(out, root) {
   const sbom = await npmList(root);
-  addPacked(sbom, await Promise.all((await tarballsIn(out)).map((path) => packedIn(path, root))));
+  const packed = await packedManifests(out);
+  addPacked(sbom, await Promise.all((await tarballsIn(out)).map((path) => packedIn(path, root, packed))));
   await writeFile(join(out, sbomName), `${JSON.stringify(sbom, null, 2)}\n`);
   say(`${sbomName}: ${sbom.components.length} components`);
 }

@@ -15,7 +15,7 @@ after(() => rm(scratch, { recursive: true }));
 test("the manifest of seekrl runs nothing at installation and asks for the packages that there are", async () => {
   const { shippedManifest, optionalVersions } = await importScript("scripts/pack/main-package.mjs");
   const addon = { name: "@seekrl/linux-x64", version: "0.1.0", libtorch: "2.13.0" };
-  const libtorch = { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" };
+  const libtorch = { name: "@seekrl/libtorch-linux-x64", version: "1.0.0", libtorch: "2.13.0" };
   const packed = {
     [addon.name]: addon,
     [libtorch.name]: libtorch,
@@ -28,9 +28,9 @@ test("the manifest of seekrl runs nothing at installation and asks for the packa
   );
   assert.throws(
     () => optionalVersions({ ...packed, [addon.name]: { ...addon, libtorch: "2.12.1" } }, "0.1.0"),
-    /linux-x64 needs @seekrl\/libtorch-linux-x64 2\.12\.1, got 2\.13\.0/,
+    /linux-x64 needs @seekrl\/libtorch-linux-x64 of libtorch 2\.12\.1, got 2\.13\.0/,
   );
-  assert.deepEqual(versions, { "@seekrl/linux-x64": "0.1.0", "@seekrl/libtorch-linux-x64": "2.13.0" });
+  assert.deepEqual(versions, { "@seekrl/linux-x64": "0.1.0", "@seekrl/libtorch-linux-x64": "1.0.0" });
   const clone = JSON.parse(await readFile(join(projectRoot, "package.json"), "utf8"));
   assert.ok(clone.private && clone.scripts.install, "a clone builds, and is not to be published");
   const shipped = shippedManifest(clone, versions);

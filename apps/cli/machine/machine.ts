@@ -77,7 +77,7 @@ async function lookAtLibtorch(addon: FoundAddon | undefined): Promise<Machine["l
   if (addon === undefined) return undefined;
   const { folder, stamp } = addon.libtorch;
   // A package has no headers, which a build needs.
-  if (stamp !== undefined) return { folder, version: stamp.version, cuda: undefined, problem: undefined };
+  if (stamp !== undefined) return { folder, version: stamp.libtorch, cuda: undefined, problem: undefined };
   const { versionOf, cudaOf, refusal } = await setupScripts.torchFolder();
   const [version, cuda, problem] = await Promise.all([versionOf(folder), cudaOf(folder), refusal(folder)]);
   return { folder, version, cuda, problem };

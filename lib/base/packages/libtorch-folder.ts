@@ -83,7 +83,7 @@ function packagedFolder(root: string, addon: FoundPackage): LibtorchFolder | und
   const folder = packageFolder(root, name);
   if (folder === undefined) return undefined;
   const stamp = readStamp(folder, name);
-  requireVersion(stamp.version, `${name} (${folder})`, addon, reinstall(name));
+  requireVersion(stamp.libtorch, `${name} (${folder})`, addon, reinstall(name));
   checkSizes(folder, stamp);
   return { folder, stamp };
 }

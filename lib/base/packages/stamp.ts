@@ -8,11 +8,11 @@ import { SeekError } from "../errors.ts";
 export interface Stamp {
   /** For example `@seekrl/linux-x64`. */
   readonly package: string;
-  /** SeekRL's; of libtorch, libtorch's. */
+  /** SeekRL's; of libtorch's packages their own. */
   readonly version: string;
   /** The Node-API that the addon was built for. */
   readonly napi?: number;
-  /** The libtorch that the addon was built for. */
+  /** The libtorch that the addon was built for, or that the package holds. */
   readonly libtorch?: string;
   /** The CUDA that its kernels for cards were compiled by; undefined where it has none. */
   readonly kernels?: string;

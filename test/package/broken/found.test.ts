@@ -14,7 +14,8 @@ after(() => rm(scratch, { recursive: true }));
 const linux: Host = { platform: "linux", arch: "x64", napi: 9, glibc: () => "2.36" };
 const platform = "@seekrl/linux-x64";
 const libtorch = "@seekrl/libtorch-linux-x64";
-const built = { napi: 8, libtorch: "2.13.0" };
+const held = { libtorch: "2.13.0" };
+const built = { napi: 8, ...held };
 const addon = { "seekrl.node": "engine", "seekrl_preload.node": "preload" };
 const libraries = { "lib/libc10.so": "c10", "lib/libtorch_cpu.so": "cpu" };
 
@@ -26,10 +27,10 @@ async function install({ packages = [platform, libtorch] } = {}) {
   const modules = join(home, "node_modules");
   const root = join(modules, "seekrl");
   await mkdir(root, { recursive: true });
-  const optionalDependencies = { [platform]: version, "@seekrl/darwin-arm64": version, [libtorch]: "2.13.0" };
+  const optionalDependencies = { [platform]: version, "@seekrl/darwin-arm64": version, [libtorch]: "1.0.0" };
   await writeFile(join(root, "package.json"), JSON.stringify({ version, optionalDependencies }));
   if (packages.includes(platform)) await plant(modules, platform, addon, built);
-  if (packages.includes(libtorch)) await plant(modules, libtorch, libraries, { version: "2.13.0" });
+  if (packages.includes(libtorch)) await plant(modules, libtorch, libraries, { ...held, version: "1.0.0" });
   const env: NodeJS.ProcessEnv = { SEEKRL_CACHE: join(home, "cache") };
   const at = (name: string, file = "") => join(modules, name, file);
   const find = (host: Host = linux) => findAddon(root, host, env);

@@ -21,7 +21,7 @@ const { publishAll } = (await importScript("scripts/pack/publish.mjs")) as {
 const fakeNpm = `#!/bin/sh
 echo "$@" >> "\${0%/*}/calls"
 case "$1 $2 $3" in
-  "view @seekrl/libtorch-linux-x64@2.13.0 dist.integrity") cat "\${0%/*}/integrity" ;;
+  "view @seekrl/libtorch-linux-x64@1.0.0 dist.integrity") cat "\${0%/*}/integrity" ;;
   view*) echo "npm error code E404" >&2; exit 1 ;;
   *broken*) echo "npm error code E403" >&2; exit 1 ;;
 esac
@@ -46,7 +46,7 @@ async function publishedBy(run: () => Promise<void>, integrity = ""): Promise<st
 test("packages for platforms are published before seekrl, and what is there is left out", async () => {
   const main = await writeTarball(folder, { name: "seekrl", version: "0.2.0" });
   const platform = await writeTarball(folder, { name: "@seekrl/linux-x64", version: "0.2.0" });
-  const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" });
+  const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "1.0.0" });
   const options = { publish: ["--provenance"] };
   const integrity = `sha512-${createHash("sha512")
     .update(await readFile(libtorch))
@@ -58,11 +58,11 @@ test("packages for platforms are published before seekrl, and what is there is l
 
 test("of packages one of which is there with other bytes none is published", async () => {
   const platform = await writeTarball(folder, { name: "@seekrl/linux-x64", version: "0.2.0" });
-  const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "2.13.0" });
+  const libtorch = await writeTarball(folder, { name: "@seekrl/libtorch-linux-x64", version: "1.0.0" });
   const publishing = () =>
     assert.rejects(
       publishAll([platform, libtorch], {}),
-      /libtorch-linux-x64@2\.13\.0: npm has sha512-other, .*-2\.13\.0\.tgz is sha512-\S{88}, .* Remedy: another version/,
+      /libtorch-linux-x64@1\.0\.0: npm has sha512-other, .*-1\.0\.0\.tgz is sha512-\S{88}, .* Remedy: another version/,
     );
   assert.deepEqual(await publishedBy(publishing, "sha512-other"), []);
 });

@@ -38,7 +38,9 @@ const main = {
   ...{ name: "seekrl", version: "0.1.0", repository: {} },
   optionalDependencies: { [platform.name]: platform.version },
 };
-const libtorch = { name: "@seekrl/libtorch-linux-x64", version: "2.13.0", repository: {} };
+const libtorch = {
+  ...{ name: "@seekrl/libtorch-linux-x64", version: "1.0.0", libtorch: "2.13.0", repository: {} },
+};
 const licences = { "licenses/libgomp/GPL-3.0.txt": "", "licenses/third_party/fmt/LICENSE": "" };
 
 async function read<T>(path: string): Promise<T> {
@@ -95,7 +97,7 @@ test("the list of parts has the digest of each tarball, seekrl as what it is abo
   assert.deepEqual([about.name, about.hashes], ["seekrl", await hashesOf(tarballs.main)]);
   assert.deepEqual(components.get("@seekrl/linux-x64@0.2.0")?.hashes, await hashesOf(tarballs.platform));
   assert.deepEqual(
-    components.get("@seekrl/libtorch-linux-x64@2.13.0")?.hashes,
+    components.get("@seekrl/libtorch-linux-x64@1.0.0")?.hashes,
     await hashesOf(tarballs.libtorch),
   );
 });
@@ -106,9 +108,9 @@ test("the list of parts says of each package what it needs, and what is compiled
     locked("node-addon-api"),
     numkong,
     "cudart@13.0",
-    "@seekrl/libtorch-linux-x64@2.13.0",
+    "@seekrl/libtorch-linux-x64@1.0.0",
   ]);
-  assert.deepEqual(needs.get("@seekrl/libtorch-linux-x64@2.13.0")?.toSorted(), ["fmt", "libgomp"]);
+  assert.deepEqual(needs.get("@seekrl/libtorch-linux-x64@1.0.0")?.toSorted(), ["fmt", "libgomp"]);
 });
 
 test("whatever a part needs is a part of the list", () => {
