@@ -8,7 +8,7 @@ import { dynamicOf } from "../setup/cuda/elf.mjs";
 import { SetupError } from "../setup/report.mjs";
 import { cudaOf, versionOf } from "../setup/torch-folder.mjs";
 import { requireBaseline } from "./baseline.mjs";
-import { licencesOf } from "./licences/third-party.mjs";
+import { licencesOf, ownTerms } from "./licences/third-party.mjs";
 import { machOOf } from "./mach-o.mjs";
 import { isMacos, packageNames } from "./platforms.mjs";
 import { writeStamp } from "./stamp.mjs";
@@ -51,21 +51,23 @@ async function copyLicences(libtorch, folder, platform) {
     await cp(join(ownLicences, name), join(folder, "licenses", name), { recursive: true });
 }
 
-/** The licences of what the wheel has beside PyTorch's own, as SPDX writes them. */
-const terms = {
-  libgomp: "GPL-3.0-only WITH GCC-exception-3.1",
-  libomp: "Apache-2.0 WITH LLVM-exception",
-  onemkl: "LicenseRef-Intel-Simplified-Software-License",
-};
-
 /** The package's licences, as SPDX combines them. */
 export function licenseOf(platform) {
-  const all = ["BSD-3-Clause", terms[openmpOf(platform)]];
-  return [...all, ...(hasMkl(platform) ? [terms.onemkl] : [])].join(" AND ");
+  const all = ["BSD-3-Clause", ownTerms[openmpOf(platform)]];
+  return [...all, ...(hasMkl(platform) ? [ownTerms.onemkl] : [])].join(" AND ");
 }
 
-const libgomp = `- libgomp is GCC's, under the GNU General Public License 3 with the GCC Runtime Library Exception 3.1 (\`licenses/libgomp\`); its
-  source is part of GCC's, at https://gcc.gnu.org/releases.html.
+/** The GCC that a library says it was made with; undefined where it says nothing. */
+export async function gccOf(path) {
+  const text = await readFile(path, "latin1");
+  return /(?:running gcc|GCC: \([^)]*\)) (\d+\.\d+\.\d+)/.exec(text)?.[1];
+}
+
+const libgomp = `- libgomp is GCC's, under the GNU General Public License 3 or later with the GCC Runtime Library Exception 3.1
+  (\`licenses/libgomp\`); its source is part of GCC's, at https://gcc.gnu.org/releases.html.
+`;
+
+const madeWith = (gcc) => `  It says of itself that it was made with GCC ${gcc}.
 `;
 
 const libomp = `- libomp is LLVM's, under the Apache License 2.0 with LLVM's exceptions (\`licenses/libomp\`).
@@ -75,13 +77,13 @@ const mkl = `- libtorch_cpu contains Intel's oneAPI Math Kernel Library, under t
 `;
 
 /** The package's own page. */
-export const readme = (platform, name, version, libraries) => `# ${name}
+export const readme = (platform, { name, version, libraries, gcc }) => `# ${name}
 
 libtorch ${version} for the CPU, as PyTorch publishes it, without the symbols that only a debugger reads and without what
 [seekrl](https://www.npmjs.com/package/seekrl) does not load. Installing \`seekrl\` installs it.
 
 - ${libraries.join(", ")}: PyTorch, under the licence in LICENSE; what is compiled into them is under those in \`licenses\`.
-${isMacos(platform) ? libomp : libgomp}${hasMkl(platform) ? mkl : ""}`;
+${isMacos(platform) ? libomp : libgomp}${gcc === undefined ? "" : madeWith(gcc)}${hasMkl(platform) ? mkl : ""}`;
 
 /** Stages the package under `folder`, out of the libtorch that the checkout was built with. */
 export async function stageLibtorch(platform, folder, root) {
@@ -102,7 +104,10 @@ export async function stageLibtorch(platform, folder, root) {
   await copyLicences(libtorch, folder, platform);
   const about = { version: libtorchPackageVersion, libtorch: held };
   await writeStamp(folder, files, { package: name, ...about });
-  await writeFile(join(folder, "README.md"), readme(platform, name, held, names));
+  const gomp = names.find((each) => each.startsWith("libgomp"));
+  const gcc = gomp && (await gccOf(join(libtorch, "lib", gomp)));
+  const page = readme(platform, { name, version: held, libraries: names, gcc });
+  await writeFile(join(folder, "README.md"), page);
   await writeManifest(folder, {
     ...{ name, ...about, description: `libtorch ${held} for the CPU, for seekrl on ${platform.name}.` },
     ...{ license: licenseOf(platform), ...platform.fields },

@@ -35,6 +35,10 @@ export async function writeTexts(folder, root, { name, libtorch, version, kernel
   await writeThirdParty(folder, kernels === undefined ? parts : [...parts, cudaPart(kernels)]);
 }
 
+/** The package's licences, as SPDX combines them: NVIDIA's run-time library is in the kernels for cards. */
+export const licenseOf = (kernels) =>
+  kernels === undefined ? "Apache-2.0" : `Apache-2.0 AND ${cudaPart(kernels).license}`;
+
 /** The version of the compiler whose kernels are among files; undefined without kernels. */
 async function kernelsOf(platform, files) {
   return files.some((file) => platform.perhaps.includes(file)) ? (await findNvcc())?.version : undefined;
@@ -73,6 +77,7 @@ export async function stagePlatform(platform, folder, root) {
     name,
     version,
     description: `SeekRL's addon for ${platform.name}.`,
+    license: licenseOf(kernels),
     // What the package of libtorch has to hold.
     libtorch: builtFor,
     ...platform.fields,

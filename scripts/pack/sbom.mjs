@@ -6,14 +6,15 @@ import { promisify } from "node:util";
 import { sha256Of } from "../setup/digest.mjs";
 import { SetupError, say } from "../setup/report.mjs";
 import { addonParts, cudaPart, pageParts } from "./licences/third-party.mjs";
-import { jsonIn, manifestOf, namesIn, packedManifests, sbomName, tarballsIn } from "./tarball.mjs";
+import { torchParts } from "./licences/torch-parts.mjs";
+import { jsonIn, manifestOf, packedManifests, sbomName, tarballsIn } from "./tarball.mjs";
 
 const run = promisify(execFile);
 
 /** CycloneDX takes names that SPDX does not know as names. */
 function license(text) {
   if (/ (AND|OR|WITH) /.test(text)) return [{ expression: text }];
-  return [{ license: /[\s/]/.test(text) ? { name: text } : { id: text } }];
+  return [{ license: text.startsWith("LicenseRef-") ? { name: text } : { id: text } }];
 }
 
 /** What `npm install` of a release brings, as `name@version`. npm's own `--omit dev` forgets what development needs as well. */
@@ -41,38 +42,25 @@ async function npmList(root) {
   };
 }
 
-/** What SPDX calls by other names, or does not know. */
-const terms = {
-  libgomp: "GPL-3.0-only WITH GCC-exception-3.1",
-  libomp: "Apache-2.0 WITH LLVM-exception",
-  onemkl: "Intel Simplified Software License",
-};
-
-/** What libtorch's libraries contain, as far as its licences tell: names, and where the licence stands. */
-async function torchParts(path) {
-  const folders = (await namesIn(path)).map((name) => /^licenses\/((?:third_party\/)?([^/]+))\//.exec(name));
-  const found = new Map(folders.filter(Boolean).map(([, folder, name]) => [name, folder]));
-  found.delete("third_party");
-  return [...found].map(([name, folder]) => ({ name, license: terms[name] ?? `licenses/${folder}` }));
-}
-
 /** What of others is in a tarball. */
-async function partsIn(path, { name }, root) {
+async function partsIn(path, { name, libtorch }, root) {
   if (name === "seekrl") return pageParts(root);
-  if (name.startsWith("@seekrl/libtorch-")) return torchParts(path);
+  if (name.startsWith("@seekrl/libtorch-")) return torchParts(path, libtorch);
   const { kernels } = await jsonIn(path, "stamp.json");
   return [...(await addonParts(root)), ...(kernels === undefined ? [] : [cudaPart(kernels)])];
 }
 
 const referenceTo = ({ name, version }) => (version === undefined ? name : `${name}@${version}`);
 
-/** A part that no package manager lists. */
-function partComponent({ name, version, license: id, url, text }) {
+/** A part that no package manager lists; `file` has its licence's text, in the tarball. */
+function partComponent({ name, version, license: id, url, text, file, purl }) {
+  const reference = referenceTo({ name, version });
   // Of those with a text it is npm's package.
-  const purl = `pkg:${text === undefined ? "generic" : "npm"}/${referenceTo({ name, version })}`;
+  const known = purl ?? `pkg:${text === undefined ? "generic" : "npm"}/${reference}`;
+  const what = { "bom-ref": reference, type: "library", name, version, purl: known, licenses: license(id) };
   const links = url === undefined ? {} : { externalReferences: [{ type: "license", url }] };
-  const what = { "bom-ref": referenceTo({ name, version }), type: "library", name, version, purl };
-  return { ...what, licenses: license(id), ...links };
+  const told = file === undefined ? {} : { properties: [{ name: "seekrl:licence", value: file }] };
+  return { ...what, ...links, ...told };
 }
 
 /** A tarball: its component with its digest, its parts, and all that it needs. */

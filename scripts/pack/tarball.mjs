@@ -1,6 +1,7 @@
 /** Makes the tarball that npm would publish of a folder. */
 import { execFile } from "node:child_process";
-import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { promisify } from "node:util";
@@ -51,14 +52,24 @@ export async function pack(folder, out) {
   say(`${filename}: ${bytesText(bytes)} packed, ${bytesText(unpackedSize)} unpacked, ${entryCount} files`);
 }
 
-/** The text of a file in a tarball. */
-export async function textIn(path, name) {
-  const { stdout } = await run("tar", ["-xOf", path, `package/${name}`], { maxBuffer: 1 << 26 });
-  return stdout;
+/** Texts of files in a tarball, which is read once for all of them, by name. */
+export async function textsIn(path, names) {
+  if (names.length === 0) return new Map();
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-unpacked-"));
+  try {
+    await run("tar", ["-xf", path, "-C", folder, ...names.map((name) => `package/${name}`)]);
+    const read = async (name) => [name, await readFile(join(folder, "package", name), "utf8")];
+    return new Map(await Promise.all(names.map(read)));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 }
 
 /** A JSON file in a tarball. */
-export const jsonIn = async (path, name) => JSON.parse(await textIn(path, name));
+export async function jsonIn(path, name) {
+  const { stdout } = await run("tar", ["-xOf", path, `package/${name}`]);
+  return JSON.parse(stdout);
+}
 
 /** The manifest in a tarball. */
 export const manifestOf = (path) => jsonIn(path, "package.json");

@@ -1,6 +1,6 @@
 /** Refuses to publish what npm would refuse half-way, when others of the release are out already, and pages that would be false. */
 import { requireListed } from "../pack/sbom.mjs";
-import { manifestOf, namesIn, tarballsIn, textIn } from "../pack/tarball.mjs";
+import { manifestOf, namesIn, tarballsIn, textsIn } from "../pack/tarball.mjs";
 import { SetupError } from "../setup/report.mjs";
 
 /** A sentence of before the first release. */
@@ -8,8 +8,8 @@ const untilPublished = /\bon\s+npm\s+yet\b/;
 
 /** Throws a SetupError for a page that says that what is published is not there. */
 async function requireTruePages(path) {
-  for (const name of (await namesIn(path)).filter((each) => each.endsWith(".md"))) {
-    const text = await textIn(path, name);
+  const pages = (await namesIn(path)).filter((name) => name.endsWith(".md"));
+  for (const [name, text] of await textsIn(path, pages)) {
     const start = text.search(untilPublished);
     if (start === -1) continue;
     const before = text.slice(0, start).split("\n");

@@ -121,7 +121,7 @@ test("a platform's package has the licences of what is compiled into it, as its 
   assert.ok(text.includes("From PyTorch: as you like."));
   assert.match(
     text,
-    /^## cudart 13\.0\n\n.* libseekrl_cuda\.so\. .*\n\nIts terms: https:\/\/docs\.nvidia\.com/m,
+    /^## cudart 13\.0\n\n.* libseekrl_cuda\.so\. .* LicenseRef-NVIDIA-CUDA-EULA\.\n\nIts terms: https:\/\/docs\.nvidia\.com/m,
   );
   const notice = await readFile(join(staged, "NOTICE"), "utf8");
   const named = [...notice.matchAll(/[\w/]+\.\w+(?=\s)/g)].map(([file]) => file);
@@ -144,8 +144,27 @@ test("Intel's library is named where it is: on Intel's processors", async () => 
   ] as const) {
     const platform = platformOf(name);
     assert.equal(/Intel/.test(licenseOf(platform)), isThere, name);
-    assert.equal(/Intel/.test(readme(platform, name, "2.13.0", [])), isThere, name);
+    assert.equal(/Intel/.test(readme(platform, { name, version: "2.13.0", libraries: [] })), isThere, name);
   }
+});
+
+test("the page of libtorch names the GCC of libgomp where the library says it", async () => {
+  const { gccOf, readme } = await importScript("scripts/pack/libtorch-package.mjs");
+  const { platformOf } = await importScript("scripts/pack/platforms.mjs");
+  const [file, about] = [join(scratch, "libgomp.so.1"), { name: "it", version: "2.13.0", libraries: [] }];
+  await writeFile(file, "\u007fELF\0GCC: (GNU) 12.2.0\0");
+  assert.equal(await gccOf(file), "12.2.0");
+  await writeFile(file, "\u007fELF\0running gcc 8.5.0 20210514\0");
+  const page = readme(platformOf("linux-x64"), { ...about, gcc: await gccOf(file) });
+  assert.match(page, /libgomp is GCC's.*\n.*\n {2}It says of itself that it was made with GCC 8\.5\.0\.\n/);
+  await writeFile(file, "\u007fELF\0");
+  assert.doesNotMatch(readme(platformOf("linux-x64"), { ...about, gcc: await gccOf(file) }), /made with/);
+});
+
+test("the licence of a platform's package names NVIDIA's where its kernels are in it", async () => {
+  const { licenseOf } = await importScript("scripts/pack/platform-package.mjs");
+  assert.equal(licenseOf("13.0"), "Apache-2.0 AND LicenseRef-NVIDIA-CUDA-EULA");
+  assert.equal(licenseOf(undefined), "Apache-2.0");
 });
 
 for (const [script, options] of [

@@ -23,6 +23,13 @@ export const pageParts = async (root) => [
   await npmPart(root, "uplot", "LICENSE", "The curves in it."),
 ];
 
+/** The licences of what the wheel has beside PyTorch's own and brings no text of, as SPDX writes them. */
+export const ownTerms = {
+  libgomp: "GPL-3.0-or-later WITH GCC-exception-3.1",
+  libomp: "Apache-2.0 WITH LLVM-exception",
+  onemkl: "LicenseRef-Intel-Simplified-Software-License",
+};
+
 /** The folder of a wheel's licences, which the set-up keeps beside its libraries. */
 export function licencesOf(libtorch) {
   const folder = join(libtorch, "licenses");
@@ -43,9 +50,9 @@ export async function torchPart(libtorch, version) {
 export const cudaPart = (version) => ({
   name: "cudart",
   version,
-  license: "NVIDIA CUDA Toolkit End User License Agreement",
+  license: "LicenseRef-NVIDIA-CUDA-EULA",
   url: "https://docs.nvidia.com/cuda/eula/",
-  use: "NVIDIA's CUDA run-time library, linked statically into libseekrl_cuda.so.",
+  use: "NVIDIA's CUDA run-time library, linked statically into libseekrl_cuda.so. CUDA Toolkit End User License Agreement:",
 });
 
 /** A part's chapter: what it is for, and its licence as its own package has it, or where that stands. */

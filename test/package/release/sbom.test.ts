@@ -14,6 +14,7 @@ interface Component {
   readonly purl: string;
   readonly hashes?: readonly object[];
   readonly licenses?: readonly object[];
+  readonly properties?: readonly object[];
 }
 
 interface Sbom {
@@ -41,7 +42,19 @@ const main = {
 const libtorch = {
   ...{ name: "@seekrl/libtorch-linux-x64", version: "1.0.0", libtorch: "2.13.0", repository: {} },
 };
-const licences = { "licenses/libgomp/GPL-3.0.txt": "", "licenses/third_party/fmt/LICENSE": "" };
+const mit = "Permission is hereby granted, free of charge, to any person obtaining a copy\n";
+const bsd = "Redistribution and use in source and binary forms\n";
+const apache = "Apache License\n  Version 2.0, January 2004\n";
+const parts = "licenses/third_party";
+const licences = {
+  "licenses/libgomp/GPL-3.0.txt": "",
+  [`${parts}/fmt/LICENSE`]: mit,
+  [`${parts}/kineto/LICENSE`]: `${bsd}to endorse or\n promote products\n`,
+  [`${parts}/kineto/third_party/fmt/LICENSE`]: mit,
+  [`${parts}/NVTX/LICENSE.txt`]: `Apache License v2.0 with LLVM Exceptions\n${apache}`,
+  [`${parts}/llvm-openmp/LICENSE.txt`]: `${apache}${mit}`,
+  [`${parts}/pthreadpool/LICENSE`]: bsd,
+};
 
 async function read<T>(path: string): Promise<T> {
   return JSON.parse(await readFile(path, "utf8")) as T;
@@ -110,7 +123,26 @@ test("the list of parts says of each package what it needs, and what is compiled
     "cudart@13.0",
     "@seekrl/libtorch-linux-x64@1.0.0",
   ]);
-  assert.deepEqual(needs.get("@seekrl/libtorch-linux-x64@1.0.0")?.toSorted(), ["fmt", "libgomp"]);
+  assert.deepEqual(needs.get("@seekrl/libtorch-linux-x64@1.0.0")?.toSorted(), [
+    ...["NVTX", "fmt", "kineto", "libgomp", "llvm-openmp", "pthreadpool", "torch@2.13.0"],
+  ]);
+});
+
+test("PyTorch stands in the list by the name under which its faults are known", () => {
+  assert.equal(components.get("torch@2.13.0")?.purl, "pkg:pypi/torch@2.13.0");
+});
+
+test("a part of libtorch has SPDX's name where its licence says it plainly, else one of its own, and the file", () => {
+  const told = (name: string) => components.get(name)?.licenses?.[0];
+  assert.deepEqual(told("fmt"), { license: { id: "MIT" } });
+  assert.deepEqual(told("kineto"), { license: { id: "BSD-3-Clause" } });
+  assert.deepEqual(told("pthreadpool"), { license: { id: "BSD-2-Clause" } });
+  assert.deepEqual(told("NVTX"), { expression: "Apache-2.0 WITH LLVM-exception" });
+  assert.deepEqual(told("libgomp"), { expression: "GPL-3.0-or-later WITH GCC-exception-3.1" });
+  assert.deepEqual(told("llvm-openmp"), { license: { name: "LicenseRef-llvm-openmp" } });
+  assert.deepEqual(told("cudart@13.0"), { license: { name: "LicenseRef-NVIDIA-CUDA-EULA" } });
+  const file = { name: "seekrl:licence", value: `${parts}/kineto/LICENSE` };
+  assert.deepEqual(components.get("kineto")?.properties, [file]);
 });
 
 test("whatever a part needs is a part of the list", () => {
