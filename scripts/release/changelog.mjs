@@ -1,7 +1,8 @@
 /**
  * What CHANGELOG.md says of a version. `node scripts/release/changelog.mjs` dates what is unreleased, as `npm version` asks it to
  * before it commits; with `--check` it only refuses what it would not date, before `npm version` has changed a file; with
- * `--notes` it prints the text of package.json's version.
+ * `--notes` it prints the text of package.json's version. A prerelease (`0.3.0-rc.1`) is what is unreleased by then, and leaves it there for
+ * the version that it is of.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -19,7 +20,9 @@ function below(text, heading) {
     .trim();
 }
 
-/** The changelog with what is unreleased under a version and a day. */
+const isPrerelease = (version) => version.includes("-");
+
+/** The changelog with what is unreleased under a version and a day; as it was for a prerelease. */
 export function dated(text, version, day) {
   if (!below(text, "Unreleased"))
     throw new SetupError(
@@ -27,12 +30,13 @@ export function dated(text, version, day) {
     );
   if (below(text, `${version} `) !== undefined)
     throw new SetupError(`CHANGELOG.md: ${version} stands there already. Remedy: another version.`);
+  if (isPrerelease(version)) return text;
   return text.replace("## Unreleased\n", `## Unreleased\n\n## ${version} (${day})\n`);
 }
 
 /** What changed in a version. */
 export function notesOf(text, version) {
-  const notes = below(text, `${version} `);
+  const notes = below(text, isPrerelease(version) ? "Unreleased" : `${version} `);
   if (notes === undefined)
     throw new SetupError(`CHANGELOG.md: expected a heading of ${version}. Remedy: npm version ${version}.`);
   return notes;
