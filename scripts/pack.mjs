@@ -23,6 +23,9 @@ const stages = {
   },
 };
 
+/** In MB, what docs/packaging.md promises: nobody is to download more by installing. */
+const limits = { libtorch: 120 };
+
 const usage = `usage: npm run pack -- [--out FOLDER] [PART ...]
 
 Builds what has changed and makes tarballs of it in FOLDER, build/pack unless given. Parts, all unless named:
@@ -53,7 +56,7 @@ async function main() {
   for (const part of wanted.filter((each) => each !== "sbom")) {
     const folder = join(out, "staged", part);
     await stages[part](folder, out);
-    await pack(folder, out);
+    await pack(folder, out, limits[part]);
     await rm(folder, { recursive: true });
   }
   if (wanted.includes("sbom")) await writeSbom(out, root);

@@ -40,8 +40,12 @@ export async function writeManifest(folder, manifest) {
 /** Beside tarballs, the list of what they are made of. */
 export const sbomName = "sbom.cdx.json";
 
-/** Packs a staged folder into `out`, and says how large it came out. */
-export async function pack(folder, out) {
+/**
+ * Packs a staged folder into `out`, and says how large it came out.
+ *
+ * @throws a SetupError, without a tarball, above a limit in MB
+ */
+export async function pack(folder, out, limitMb = Number.POSITIVE_INFINITY) {
   await mkdir(out, { recursive: true });
   // It has the digests of those before.
   await rm(join(out, sbomName), { force: true });
@@ -49,6 +53,13 @@ export async function pack(folder, out) {
   const { stdout } = await run("npm", args, { maxBuffer: 1 << 26 });
   const [{ filename, unpackedSize, entryCount }] = JSON.parse(stdout);
   const bytes = (await stat(join(out, filename))).size;
+  if (bytes > limitMb * 1e6) {
+    await rm(join(out, filename));
+    throw new SetupError(
+      `${filename}: expected at most ${limitMb} MB, got ${bytesText(bytes)}. Remedy: pack fewer or smaller files, or raise the limit in ` +
+        "scripts/pack.mjs and docs/packaging.md.",
+    );
+  }
   say(`${filename}: ${bytesText(bytes)} packed, ${bytesText(unpackedSize)} unpacked, ${entryCount} files`);
 }
 

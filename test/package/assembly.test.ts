@@ -1,6 +1,7 @@
 /** What `npm run pack` puts together: manifests, the libraries of libtorch, and what it refuses. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -64,6 +65,20 @@ test("one package in two versions is refused", async () => {
     packedManifests(out),
     /@seekrl\/linux-x64 in versions 0\.1\.0 and 0\.2\.0\. Remedy: remove/,
   );
+});
+
+test("a tarball above its limit is refused with its size and the limit, and does not stay", async () => {
+  const { pack, writeManifest } = await importScript("scripts/pack/tarball.mjs");
+  const [staged, out] = [join(scratch, "large"), join(scratch, "large-out")];
+  await writeManifest(staged, { name: "large", version: "0.1.0" });
+  await writeFile(join(staged, "random"), randomBytes(300_000));
+  await assert.rejects(
+    pack(staged, out, 0.2),
+    /large-0\.1\.0\.tgz: expected at most 0\.2 MB, got 0\.3 MB\. Remedy/,
+  );
+  assert.deepEqual(await readdir(out), []);
+  await pack(staged, out, 0.4);
+  assert.deepEqual(await readdir(out), ["large-0.1.0.tgz"]);
 });
 
 test("a platform that is none is refused with those that are", async () => {
