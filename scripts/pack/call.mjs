@@ -1,4 +1,4 @@
-/** Reads what a script of packing is called with: its options, or its usage for `--help`. */
+/** Reads what a script is called with: its options, or its usage for `--help`. */
 import { parseArgs } from "node:util";
 import { SetupError } from "../setup/report.mjs";
 

@@ -182,17 +182,20 @@ test("the licence of a platform's package names NVIDIA's where its kernels are i
   assert.equal(licenseOf(undefined), "Apache-2.0");
 });
 
-for (const [script, options] of [
-  ["pack", "[--out FOLDER] [PART ...]"],
-  ["pack-check", "[--packed FOLDER] [--node FILE ...] [--root FOLDER] [MANAGER ...]"],
+for (const [script, file, options] of [
+  ["pack", "scripts/pack.mjs", "[--out FOLDER] [PART ...]"],
+  [
+    "pack:check",
+    "scripts/pack-check.mjs",
+    "[--packed FOLDER] [--node FILE ...] [--root FOLDER] [MANAGER ...]",
+  ],
+  ["site", "site/build.mjs", "[--base PATH]"],
 ] as const) {
   const run = (...args: string[]) =>
-    spawnSync(process.execPath, [join(projectRoot, "scripts", `${script}.mjs`), ...args], {
-      encoding: "utf8",
-    });
+    spawnSync(process.execPath, [join(projectRoot, file), ...args], { encoding: "utf8" });
 
   test(`${script} --help prints how it is called, and an option that is none is one sentence`, () => {
-    const usage = `usage: npm run ${script.replace("-", ":")} -- ${options}`;
+    const usage = `usage: npm run ${script} -- ${options}`;
     const help = run("--help");
     assert.deepEqual([help.status, help.stdout.split("\n")[0], help.stderr], [0, usage, ""]);
     const { status, stderr } = run("--nonsense");
