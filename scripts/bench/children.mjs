@@ -47,7 +47,7 @@ export function runChild(command, args, { signal, cwd, env } = {}) {
       said[stream] += part;
     });
   return new Promise((resolve, reject) => {
-    child.on("error", (error) => reject(new Error(`${command}: ${error.message}`)));
+    child.on("error", (error) => reject(new Error(`${command}: ${error.message}`, { cause: error })));
     child.on("close", (status, name) => {
       forget();
       if (child.pid !== undefined) end(child, "SIGKILL");

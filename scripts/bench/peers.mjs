@@ -129,8 +129,12 @@ async function main(choice) {
   }
 }
 
-/** Reads the command line; a mistake there is one sentence and the usage. */
-export async function runFromCommandLine(args) {
+/** Reads the command line; a mistake there is one sentence and the usage. `prepare` is called where there is none. */
+export async function runFromCommandLine(args, prepare) {
+  if (args.includes("--help")) {
+    process.stdout.write(`usage: ${usage}`);
+    return 0;
+  }
   let choice;
   try {
     choice = readChoice(args);
@@ -138,5 +142,6 @@ export async function runFromCommandLine(args) {
     process.stderr.write(`${error.message}\n\n${usage}`);
     return 2;
   }
+  prepare();
   return main(choice);
 }

@@ -8,6 +8,8 @@ import { needs, withRequired } from "./needs.mjs";
 /** The oldest Python that the pinned packages run on. */
 const oldestPython = [3, 11];
 
+const wantedPython = `Python ${oldestPython.join(".")} or later with venv`;
+
 const isWindows = process.platform === "win32";
 
 /** Only folders that were made whole are used again: this file is written last, and says what is there. */
@@ -21,14 +23,16 @@ function isThere(folder, name, wanted) {
 /** The interpreter of the virtual environment, made when it is missing. */
 async function openPython(folder, { run, env }) {
   const base = env.SEEKRL_PYTHON ?? "python3";
+  const asked = run(base, ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
   const version = (
-    await run(base, ["-c", "import sys; print('%d.%d' % sys.version_info[:2])"])
+    await asked.catch((error) => {
+      if (error.cause?.code !== "ENOENT") throw error;
+      throw new Error(`needs ${wantedPython}, ${base} is not there; SEEKRL_PYTHON names one`);
+    })
   ).stdout.trim();
   const [major, minor] = version.split(".").map(Number);
   if (major < oldestPython[0] || (major === oldestPython[0] && minor < oldestPython[1]))
-    throw new Error(
-      `needs Python ${oldestPython.join(".")} or later, ${base} is ${version} (SEEKRL_PYTHON names another)`,
-    );
+    throw new Error(`needs ${wantedPython}, ${base} is ${version}; SEEKRL_PYTHON names another`);
   const home = join(folder, `python-${version}`);
   const python = join(home, isWindows ? "Scripts" : "bin", isWindows ? "python.exe" : "python");
   if (!isThere(home, "venv", version)) {

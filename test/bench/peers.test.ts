@@ -155,7 +155,18 @@ test("a Python that is too old, or none at all, is said of everything that needs
   const options = { folder: join(scratch, "old"), say: () => {}, env: {} };
   const { missing } = await setUp(["faiss", "bm25s"], { ...options, run: old });
   for (const name of ["faiss", "bm25s"])
-    assert.match(missing[name] ?? "", /needs Python 3\.11 or later, python3 is 3\.8/);
+    assert.match(missing[name] ?? "", /needs Python 3\.11 or later with venv, python3 is 3\.8/);
+});
+
+test("without a Python a comparison says which it needs and what names one", async () => {
+  const { setUp } = await benchModule("setup");
+  const { runChild } = await benchModule("children");
+  const env = { SEEKRL_PYTHON: join(scratch, "no-python") };
+  const { missing } = await setUp(["torch"], { folder: scratch, run: runChild, say: () => {}, env });
+  assert.match(
+    missing.torch ?? "",
+    /^needs Python 3\.11 or later with venv, \S+no-python is not there; SEEKRL_PYTHON names one$/,
+  );
 });
 
 const isAlive = (pid: number): boolean => {
