@@ -1,6 +1,6 @@
 /** `seekrl init`: a project of one's own that runs at once. */
 import { existsSync } from "node:fs";
-import { cp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
@@ -12,27 +12,51 @@ import { command } from "../../command.ts";
 export const initCommand = command({
   name: "init",
   summary: "writes a project: an agent in TypeScript, its options, a corpus, questions",
-  options: z.strictObject({ folder: z.string().describe("folder of the project, which is not there yet") }),
+  options: z.strictObject({
+    folder: z.string().describe("folder of the project, which is empty or not there yet"),
+  }),
   places: ["folder"],
   run: async ({ folder }, io) => {
     const target = resolve(folder);
-    if (existsSync(target))
-      throw new SeekError(
-        "ERR_ARGUMENT",
-        `init: ${folder}: expected a folder that is not there yet. Remedy: another name`,
-      );
-    const writing = `${target}.${process.pid}.writing`;
+    await requireEmpty(target, folder);
+    // Above a folder that is there one need not be allowed to write.
+    const writing = existsSync(target) ? join(target, writingName) : `${target}${writingName}`;
     try {
       await writeProject(writing, target);
-      await rename(writing, target);
-    } catch (error) {
+      await requireEmpty(target, folder);
+      await moveInto(writing, target);
+    } finally {
       await rm(writing, { recursive: true, force: true });
-      throw error;
     }
-    io.write(`${folder} is a project. Next: cd ${folder} && npm install && npm start\n`);
+    const enter = target === process.cwd() ? "" : `cd ${folder} && `;
+    io.write(`${folder} is a project. Next: ${enter}npm install && npm start\n`);
     io.result({ folder: target });
   },
 });
+
+const writingName = `.${process.pid}.writing`;
+
+/** Refuses a folder with anything but an empty repository of git, as nothing is to be written over. */
+async function requireEmpty(target: string, folder: string): Promise<void> {
+  const names = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    if (error.code === "ENOTDIR") return [""];
+    throw error;
+  });
+  const other = names.find((name) => name !== ".git" && name !== writingName);
+  if (other === undefined) return;
+  const found = other === "" ? "a file" : other;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `init: ${folder}: expected a folder that is empty or not there yet, found ${found}. Remedy: another name`,
+  );
+}
+
+/** A project that was written whole takes its name, or goes file by file into the folder that has it. */
+async function moveInto(writing: string, target: string): Promise<void> {
+  if (dirname(writing) !== target) return rename(writing, target);
+  for (const name of await readdir(writing)) await rename(join(writing, name), join(target, name));
+}
 
 /** Writes the files into a folder that will have another name. */
 async function writeProject(writing: string, target: string): Promise<void> {

@@ -64,13 +64,32 @@ test("it asks for this package, and for the compiler that this package is compil
   ]);
 });
 
-test("a folder that is there is refused, and stays as it is", async () => {
+test("a folder that is there is taken where it has nothing but a repository", async () => {
+  const there = join(folder, "cloned");
+  await mkdir(join(there, ".git"), { recursive: true });
+  const { code, stdout } = await runCliIn(there, "init", ".");
+  assert.deepEqual([code, stdout], [0, ". is a project. Next: npm install && npm start\n"]);
+  assert.deepEqual((await readdir(there)).sort(), [
+    ...[".git", ".gitignore", "README.md", "data", "package.json", "src", "train.yaml", "tsconfig.json"],
+  ]);
+  assert.equal((await readJson(join(there, "package.json"))).name, "cloned");
+});
+
+test("a folder with anything else is refused, and stays as it is", async () => {
   await mkdir(join(folder, "there"));
-  const { code, stderr } = await runCliIn(folder, "init", "there");
-  assert.equal(code, 1);
-  assert.match(
-    stderr,
-    /^ERR_ARGUMENT: init: there: expected a folder that is not there yet\. Remedy: another name$/m,
-  );
-  assert.deepEqual(await readdir(join(folder, "there")), []);
+  await writeFile(join(folder, "there", "notes.md"), "mine");
+  for (const [name, found] of [
+    ["there", "notes.md"],
+    [join("there", "notes.md"), "a file"],
+  ] as const) {
+    const { code, stderr } = await runCliIn(folder, "init", name);
+    assert.equal(code, 1);
+    assert.ok(
+      stderr.includes(
+        `ERR_ARGUMENT: init: ${name}: expected a folder that is empty or not there yet, found ${found}. Remedy: another name\n`,
+      ),
+      stderr,
+    );
+  }
+  assert.deepEqual(await readdir(join(folder, "there")), ["notes.md"]);
 });
