@@ -146,7 +146,7 @@ export async function chooseLibtorch(folder, env = process.env) {
 
 /** Returns the folder of a usable libtorch. Throws a SetupError that lists every place tried. */
 export async function findLibtorch(env = process.env) {
-  if (env.SEEKRL_LIBTORCH !== undefined) {
+  if (env.SEEKRL_LIBTORCH) {
     const folder = resolve(env.SEEKRL_LIBTORCH);
     const reason = await refusal(folder, { env });
     if (reason === undefined) return folder;

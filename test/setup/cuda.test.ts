@@ -276,8 +276,12 @@ async function machineOfBoth() {
 
 test("Python's torch with CUDA comes before a CPU build where there is a driver", { skip }, async () => {
   const { env, cuda } = await machineOfBoth();
-  assert.equal(await findLibtorch(env), cuda);
-  assert.deepEqual((await setUp({ env, index })).built, [cuda]);
+  // An empty variable names nothing.
+  const unnamed = { ...env, SEEKRL_LIBTORCH: "" };
+  for (const each of [env, unnamed]) {
+    assert.equal(await findLibtorch(each), cuda);
+    assert.deepEqual((await setUp({ env: each, index })).built, [cuda]);
+  }
 });
 
 test("Python's torch with CUDA comes after a CPU build where there is no driver", {

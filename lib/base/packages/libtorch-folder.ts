@@ -104,7 +104,7 @@ export function findLibtorchFolder(
   env: NodeJS.ProcessEnv = process.env,
 ): LibtorchFolder {
   const named = env.SEEKRL_LIBTORCH;
-  if (named !== undefined) return namedFolder(named, addon);
+  if (named) return namedFolder(named, addon);
   const found = chosenFolder(addon, env) ?? packagedFolder(root, addon);
   if (found !== undefined) return found;
   const { libtorch } = addon.stamp;

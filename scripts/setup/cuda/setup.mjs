@@ -66,7 +66,7 @@ async function misfit(folder, builds, { env, addon }) {
 
 /** A CUDA torch that is on the machine already. SEEKRL_LIBTORCH is used or refused, never passed over. */
 async function findTorch(builds, { env, addon }) {
-  if (env.SEEKRL_LIBTORCH !== undefined) {
+  if (env.SEEKRL_LIBTORCH) {
     const folder = resolve(env.SEEKRL_LIBTORCH);
     const reason = await misfit(folder, builds, { env, addon });
     if (reason === undefined) return folder;

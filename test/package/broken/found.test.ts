@@ -177,6 +177,12 @@ test("a libtorch that is named is used or refused, never passed over", async () 
   assert.equal(find().libtorch.folder, join(modules, "own"));
 });
 
+test("an empty SEEKRL_LIBTORCH names nothing", async () => {
+  const { find, env, at } = await install();
+  env.SEEKRL_LIBTORCH = "";
+  assert.equal(find().libtorch.folder, at(libtorch));
+});
+
 test("what setup cuda chose comes before the package", async () => {
   const { find, cache } = await install();
   const folder = await libtorchFolder(join(cache, "libtorch-2.13.0-cu130", "torch"), "2.13.0");
