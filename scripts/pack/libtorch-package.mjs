@@ -1,6 +1,6 @@
 /** Stages the package of libtorch for a platform: the libraries that the addon needs, stripped, with all their licences. */
 import { existsSync } from "node:fs";
-import { cp, mkdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { builtLibtorch } from "../setup/build.mjs";
