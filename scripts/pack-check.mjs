@@ -49,7 +49,8 @@ async function tryAll(names, nodes, where) {
         rows.push(`| ${node} | ${name} | failed |`);
         process.exitCode = 1;
       }
-  const head = ["Node", "manager", "glibc", "size", "install s", "import s", "doctor s", "demo s"];
+  const steps = ["install", "import", "doctor", "demo", "init", "its install", "its start"];
+  const head = ["Node", "manager", "glibc", "size", ...steps.map((each) => `${each} s`)];
   console.log([`| ${head.join(" | ")} |`, `|${"---|".repeat(head.length)}`, ...rows].join("\n"));
 }
 

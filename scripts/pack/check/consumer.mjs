@@ -1,4 +1,4 @@
-/** A project of somebody who has Node and nothing else: installs from a registry and runs what the README shows first. */
+/** A project of somebody who has Node and nothing else: installs from a registry, runs what the README shows first, begins a project. */
 import { mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SetupError, step } from "../../setup/report.mjs";
@@ -47,21 +47,32 @@ export async function consume(name, { machine, tools, folder, url, node }) {
   const path = await machine.makePath(bin, node);
   const own = join(bin, "node");
   const manager = managersIn(tools, own)[name];
-  const env = { PATH: path, HOME: home, SEEKRL_CACHE: join(home, "seekrl"), ...manager.variables(url, home) };
+  const env = {
+    PATH: path,
+    HOME: home,
+    SEEKRL_CACHE: join(home, "seekrl"),
+    STEPS: "3",
+    ...manager.variables(url, home),
+  };
   const seconds = {};
-  const call = async (what, command) => {
+  const call = async (what, command, cwd = project) => {
     const start = performance.now();
-    const running = () => machine.run(command, { cwd: project, env });
+    const running = () => machine.run(command, { cwd, env });
     const { stdout, stderr } = await step(`${name}: ${what}`, running).catch((error) => {
       throw new SetupError(`${name}: ${what} failed:\n${error.stdout ?? ""}${error.stderr ?? error.message}`);
     });
     seconds[what] = (performance.now() - start) / 1000;
     return { stdout, said: stdout + stderr };
   };
-  await call("install", manager.install);
+  await call("install", manager.add);
   const system = JSON.parse((await call("import", [own, "import.mjs"])).stdout);
   const { said } = await call("doctor", [...manager.exec, "seekrl", "doctor", "--device", "cpu"]);
   if (!/scored with the same bits/.test(said)) throw new SetupError(`${name}: doctor said\n${said}`);
   await call("demo", [...manager.exec, "seekrl", "demo", "--quick", "--out", "demo"]);
+  const begun = join(folder, "begun");
+  await call("init", [...manager.exec, "seekrl", "init", begun]);
+  await call("its install", manager.install, begun);
+  const { stdout: trained } = await call("its start", [...manager.script, "start"], begun);
+  if (!/^answer: /m.test(trained)) throw new SetupError(`${name}: npm start of the project said\n${trained}`);
   return { ...system, seconds, bytes: await bytesBelow(project) };
 }

@@ -32,7 +32,8 @@ const yarnVariables = (url, home) => ({
 });
 
 /**
- * Each: what installs, what comes before the name of a program, with variables.
+ * Each: what adds the package to a project, what installs what a project asks for, what comes before the name of a program and of a
+ * script of the project, with variables.
  *
  * @param tools - the folder `node_modules` that has them
  * @param node - the Node that runs them; bun is a program of its own, and runs ours with this one
@@ -44,18 +45,30 @@ export function managersIn(tools, node) {
   const bun = bunIn(tools);
   return {
     npm: {
-      install: [...npm("npm-cli.js"), "install", "--ignore-scripts", "--no-audit", "--no-fund", "seekrl"],
+      add: [...npm("npm-cli.js"), "install", "--ignore-scripts", "--no-audit", "--no-fund", "seekrl"],
+      install: [...npm("npm-cli.js"), "install", "--ignore-scripts", "--no-audit", "--no-fund"],
+      script: [...npm("npm-cli.js"), "run"],
       exec: [...npm("npx-cli.js"), "--no-install"],
       variables: npmVariables,
     },
     pnpm: {
-      install: [...pnpm, "add", "--ignore-scripts", "seekrl"],
+      add: [...pnpm, "add", "--ignore-scripts", "seekrl"],
+      install: [...pnpm, "install", "--ignore-scripts"],
+      script: [...pnpm, "run"],
       exec: [...pnpm, "exec"],
       variables: (url, home) => ({ ...npmVariables(url, home), npm_config_store_dir: join(home, "pnpm") }),
     },
-    yarn: { install: [...yarn, "add", "seekrl"], exec: [...yarn, "run"], variables: yarnVariables },
+    yarn: {
+      add: [...yarn, "add", "seekrl"],
+      install: [...yarn, "install"],
+      exec: [...yarn, "run"],
+      script: [...yarn, "run"],
+      variables: yarnVariables,
+    },
     bun: {
-      install: [bun, "add", "--ignore-scripts", "seekrl"],
+      add: [bun, "add", "--ignore-scripts", "seekrl"],
+      install: [bun, "install", "--ignore-scripts"],
+      script: [bun, "run"],
       exec: [bun, "run"],
       variables: (url, home) => ({ BUN_CONFIG_REGISTRY: url, BUN_INSTALL_CACHE_DIR: join(home, "bun") }),
     },
