@@ -153,10 +153,9 @@ test("no action of the workflows runs on Node 20", async () => {
   assert.ok(used.length > 0);
 });
 
-test("where an optional platform cannot be installed a release is made all the same", async () => {
+test("nothing is published that could not be installed, on optional platforms too", async () => {
   const { consumer, "consumer-macos": macos } = await jobsOf("release.yml");
-  assert.match(`${consumer?.["continue-on-error"]}`, /matrix\.runner == 'ubuntu-24\.04-arm'/);
-  assert.equal(macos?.["continue-on-error"], true);
+  for (const job of [consumer, macos]) assert.equal(job?.["continue-on-error"], undefined);
 });
 
 test("a release without macOS is a release, and no container is asked for there", async () => {
