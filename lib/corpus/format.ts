@@ -66,6 +66,6 @@ export async function formatOf(path: string): Promise<CorpusFormat> {
   throw new SeekError(
     "ERR_FORMAT",
     `${path}: expected JSON Lines, one JSON list or object, parquet, TSV with a header of id, text and title or with ` +
-      `"number, tab, title, three spaces, text", .txt or .md; got a file that begins with ${JSON.stringify(line.slice(0, 60))}`,
+      `"number, tab, title, three spaces, text", .txt or .md; got a file that begins with ${JSON.stringify(line.slice(0, 60))}. Remedy: leave it out, or convert it to one of these`,
   );
 }

@@ -1,6 +1,7 @@
 /** What is indexed: passages as they come, or files of documents, cut into passages where they are texts. */
 
 import { stat } from "node:fs/promises";
+import { basename } from "node:path";
 import { checkArgument } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { formatOf } from "../corpus/format.ts";
@@ -13,7 +14,7 @@ export type Corpus = string | Iterable<Passage> | AsyncIterable<Passage>;
 
 /**
  * How documents are cut into passages. `auto`: a file or folder of plain text into paragraphs of about 100 words, all
- * else not at all, since tables and JSON Lines mostly hold passages already.
+ * else not at all, since tables and JSON Lines mostly hold passages already; a folder of both is refused.
  */
 export type Split = "auto" | false | Omit<SplitOptions, "signal">;
 
@@ -35,10 +36,19 @@ export interface CorpusOptions {
   readonly onShare?: ((share: number) => void) | undefined;
 }
 
+/** Whether a corpus is all plain text. @throws ERR_ARGUMENT for a folder that has such files beside others */
 async function isPlainText(corpus: Corpus): Promise<boolean> {
   if (typeof corpus !== "string") return false;
-  for (const { path } of await corpusFiles(corpus)) if ((await formatOf(path)) !== "text") return false;
-  return true;
+  const texts: string[] = [];
+  const others: string[] = [];
+  for (const { path } of await corpusFiles(corpus))
+    ((await formatOf(path)) === "text" ? texts : others).push(basename(path));
+  if (texts.length === 0 || others.length === 0) return others.length === 0;
+  throw new SeekError(
+    "ERR_ARGUMENT",
+    `${corpus}: expected plain text, which is cut, or passages, which are not, got both: ${texts[0]} and ${others[0]}. ` +
+      "Remedy: two folders, or say how all is cut (split; --split paragraphs, --split none)",
+  );
 }
 
 /** The passages of a corpus in their order. @throws as `readDocuments` and `splitDocuments` */

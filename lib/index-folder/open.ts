@@ -172,7 +172,7 @@ export async function needManifest(folder: string): Promise<Manifest> {
   if (manifest) return manifest;
   const begun = await findBuildPlan(join(folder, segmentFolder({ name: nextSegment(undefined) })));
   const state = begun
-    ? "no index yet: a build is under way, or was interrupted and can be resumed"
+    ? "no index yet: its build is under way, failed, or was interrupted and can be resumed"
     : "no index";
   throw new SeekError("ERR_IO", `${folder}: ${state}; expected a ${manifestFile}`);
 }

@@ -265,6 +265,13 @@ test("a folder of text files is cut into passages, JSON Lines are not unless one
     opened.close();
   }
   assert.deepEqual(sizes, [1, Math.ceil(paragraphs.join(" ").split(" ").length / 100)]);
+  // A folder of both would leave the texts whole without a word.
+  await cp(lines, join(documents, "lines.jsonl"));
+  await assert.rejects(buildIndex({ corpus: documents, out }), {
+    code: "ERR_ARGUMENT",
+    message: /documents: expected plain text, .* got both: a\.txt and lines\.jsonl\. Remedy: two folders/,
+  });
+  await buildIndex({ corpus: documents, out, split: { by: "words", size: 100 } });
 });
 
 test("how long reading a file of passages will take is told from the share of its bytes", async () => {
