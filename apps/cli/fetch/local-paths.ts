@@ -16,19 +16,22 @@ type Values = Record<string, unknown>;
 function asNoPath(error: unknown, text: string): unknown {
   const code = codeOf(error);
   if (code === undefined || code === "ERR_ABORTED" || text.startsWith("hf://")) return error;
-  const message = `${text}${notHere}${(error as Error).message}${shippedPlace(text)}`;
+  const message = `${text}${notHere}${(error as Error).message}`;
   return new SeekError(code, message, { cause: error });
 }
 
-/** Where a model of this package lies, for who gives the path that it has in a clone. */
-function shippedPlace(text: string): string {
+/** A model of this package, by the path that it has in a clone; undefined for any other. */
+function shippedModel(text: string, io: CommandIo): string | undefined {
   const folder = join(packageRoot, text);
-  return existsSync(folder) ? `; the one that seekrl brings is ${relative(process.cwd(), folder)}` : "";
+  if (!/^world\/\w+$/.test(text) || !existsSync(folder)) return undefined;
+  const path = relative(process.cwd(), folder);
+  io.log(`${text}: the one that seekrl brings, ${path}`);
+  return path;
 }
 
-/** A path of this machine; a model of the hub becomes one. */
+/** A path of this machine; a model of the package or of the hub becomes one. */
 async function folderOf(text: string, io: CommandIo): Promise<string> {
-  return (await fetchedFromHub(text, io)) ?? text;
+  return shippedModel(text, io) ?? (await fetchedFromHub(text, io)) ?? text;
 }
 
 /**
