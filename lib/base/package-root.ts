@@ -23,11 +23,11 @@ export function isClone(root: string = packageRoot): boolean {
  * @returns to be typed in the clone, or in the project that installed the package
  */
 export function buildCommand(root: string = packageRoot): string {
-  return isClone(root) ? "npm run build" : installCommand(packageVersion(root));
+  return isClone(root) ? "npm run build" : installCommand;
 }
 
-/** The command that installs a version with its packages for this platform. */
-export const installCommand = (version: string): string => `npm install --include=optional seekrl@${version}`;
+/** The command that installs what a project names, seekrl's packages for this platform included, wherever it has them from. */
+export const installCommand = "npm install --include=optional";
 
 /** The package's version, as package.json has it. */
 export function packageVersion(root: string = packageRoot): string {

@@ -114,6 +114,6 @@ export function findLibtorchFolder(
     "ERR_STATE",
     `libtorch ${libtorch} was not found: ${libtorchPackage(addon.stamp.package)} is not installed, and ` +
       `neither SEEKRL_LIBTORCH nor ${cached} is there. Remedy: install it with seekrl (` +
-      `${installCommand(addon.stamp.version)}), or set SEEKRL_LIBTORCH to a libtorch ${libtorch}.`,
+      `${installCommand}), or set SEEKRL_LIBTORCH to a libtorch ${libtorch}.`,
   );
 }

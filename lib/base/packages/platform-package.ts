@@ -96,7 +96,7 @@ function missing(root: string, host: Host): SeekError {
       : "optional dependencies were left out, or a lock file of another platform was used";
   return stateError(
     `${name} is not installed: ${why}. Remedy: remove node_modules and install here, optional dependencies included ` +
-      `(${installCommand(version)}); if it is missing again, remove the lock file too.`,
+      `(${installCommand}); if it is missing again, remove the lock file too.`,
   );
 }
 

@@ -190,7 +190,7 @@ async function listen(service: Service, options: ServeOptions): Promise<Listenin
       reject(
         new SeekError(
           "ERR_IO",
-          `${host}:${port}: cannot listen: ${cause.message}. Remedy: another port; 0 takes a free one`,
+          `${host}:${port}: cannot listen: ${cause.message}. Remedy: another port; --port 0 takes a free one`,
           { cause },
         ),
       );
