@@ -33,7 +33,6 @@ const shellPrograms = ["npx", "seekrl", "npm", "curl", ...otherPrograms];
 
 /** Words of models and trees of files: there is nothing to run. By page, how the block begins. */
 const transcripts: readonly (readonly [string, string])[] = [
-  ["README.md", "question -> prompt"],
   ["docs/agent-as-a-model.md", "What was said before:"],
   ["docs/lint.md", "A conversation that"],
   ["docs/retrieval.md", "index/"],
