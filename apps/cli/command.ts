@@ -1,13 +1,30 @@
 /** What a command of the command line is: a name, a schema of options, a function. */
 import { once } from "node:events";
+import type { Readable, Writable } from "node:stream";
 import type { z } from "zod";
 
-/** How a command speaks and when it must stop. */
-export interface CommandIo {
-  /** Standard output carries one JSON object and nothing else. */
-  readonly json: boolean;
+/** Where a command reads: a file, a pipe, or somebody who types. */
+export type Input = Readable & { readonly isTTY?: boolean };
+
+/** Where a command writes: a file, a pipe, or a terminal of some width. */
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+/** What a call of the command line has of its process. */
+export interface CommandContext {
   /** Fires on Ctrl-C. */
   readonly signal: AbortSignal;
+  /** Variables of the environment. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** Opened when it is asked for: to open a pipe changes it for all who share it. */
+  stdin(): Input;
+}
+
+/** How a command speaks and when it must stop. */
+export interface CommandIo extends CommandContext {
+  /** Standard output carries one JSON object and nothing else. */
+  readonly json: boolean;
   /** Writes text for people to standard output; silent with `json`. */
   write(text: string): void;
   /** Writes a line to standard error. */

@@ -1,6 +1,7 @@
 /** What ended a process of the command line: told to `seekrl launch` where that started it, on standard error otherwise. */
 import { type ErrorCode, errorCodeIn } from "../../lib/base/errors.ts";
 import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
+import type { CommandContext } from "./command.ts";
 
 /** Exit code of a call that is wrong, and stays so however often it is made. */
 export const wrongUsage = 2;
@@ -38,10 +39,14 @@ export function endingText({ code, message }: Ending, exitCode: number | null): 
  *
  * @param ending - of this process
  * @param exitCode - with which it will end
+ * @param context - says who started it, and has its standard error
  */
-export function tellEnding(ending: Ending, exitCode: number): void {
-  const say = (): void => void process.stderr.write(endingText(ending, exitCode));
-  if (process.connected && torchrun.isLauncherOf(process.env))
-    process.send?.(ending, (error) => error && say());
+export function tellEnding(
+  ending: Ending,
+  exitCode: number,
+  { stderr, env }: Pick<CommandContext, "stderr" | "env">,
+): void {
+  const say = (): void => void stderr.write(endingText(ending, exitCode));
+  if (process.connected && torchrun.isLauncherOf(env)) process.send?.(ending, (error) => error && say());
   else say();
 }

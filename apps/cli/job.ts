@@ -38,7 +38,7 @@ export async function inJob(
   sharing: Sharing = {},
 ): Promise<void> {
   const { tensorParallel = 1 } = sharing;
-  const place = placeOf();
+  const place = placeOf(io.env);
   const numRanks = place?.size ?? 1;
   if (!Number.isInteger(Math.log2(tensorParallel)))
     throw new UsageError(`--tensor-parallel: expected a power of two, got ${tensorParallel}`);
@@ -101,7 +101,7 @@ export async function onSharedModel(
 ): Promise<void> {
   if (tensorParallel === 1) {
     // Each process of a launch would do all of it. Other launchers' variables stand in shells of theirs, too.
-    const numRanks = (torchrun.isLauncherOf(process.env) && torchrun.placeOf(process.env)?.size) || 1;
+    const numRanks = (torchrun.isLauncherOf(io.env) && torchrun.placeOf(io.env)?.size) || 1;
     if (numRanks > 1) throw copiesError(numRanks);
     return work(undefined);
   }

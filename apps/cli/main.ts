@@ -1,213 +1,61 @@
-/** The command line: finds the command, checks its options, runs it, turns the outcome into an exit code. */
+/** The command line: runs one call of it, and turns the outcome into an exit code. */
 import { setMaxListeners } from "node:events";
-import { CommanderError, Command as Program } from "commander";
+import { CommanderError } from "commander";
 import { writeRefusal } from "../../lib/base/disk/refused-write.ts";
-import { codeOf, SeekError } from "../../lib/base/errors.ts";
-import { packageVersion } from "../../lib/base/package-root.ts";
-import type { Values } from "./assignments.ts";
-import { type Command, type CommandIo, UsageError } from "./command.ts";
-import { commands, groups } from "./commands.ts";
+import { codeOf } from "../../lib/base/errors.ts";
+import { type CommandContext, type Input, type Output, UsageError } from "./command.ts";
+import { commands } from "./commands.ts";
 import { type Ending, tellEnding, wrongUsage } from "./ending.ts";
-import { withLocalPaths } from "./fetch/local-paths.ts";
-import { type Field, fieldsOf } from "./fields.ts";
-import { flagName, flagsOf, valueName } from "./flags.ts";
-import { commandHelp } from "./help.ts";
-import { readOptions } from "./options.ts";
-import { withOption } from "./report/missing-path.ts";
+import { Interrupted, runCall } from "./program.ts";
 
 /** 0 done, 1 failed, 2 called in a wrong way. */
 type ExitCode = 0 | 1 | 2;
+
+/** What a call has instead of the process's own. */
+interface MainOptions {
+  /** Fires on Ctrl-C. */
+  readonly signal: AbortSignal;
+  /** @default the process's */
+  readonly stdin?: Input;
+  /** @default the process's */
+  readonly stdout?: Output;
+  /** @default the process's */
+  readonly stderr?: Output;
+  /** Variables that commands read. @default the process's */
+  readonly env?: NodeJS.ProcessEnv;
+}
 
 /**
  * Runs one command line.
  *
  * @param args - the arguments after the program's name
- * @param options - `signal` fires on Ctrl-C
+ * @param options - what ends it, where it reads and writes
  * @returns the exit code; messages went to standard error
  */
 export async function main(
   args: readonly string[],
-  { signal }: { readonly signal: AbortSignal },
+  { signal, stdin, stdout = process.stdout, stderr = process.stderr, env = process.env }: MainOptions,
 ): Promise<ExitCode> {
   // Every sequence of a command listens to it.
   setMaxListeners(0, signal);
+  const context = { signal, env, stdout, stderr, stdin: () => stdin ?? process.stdin };
   try {
-    const program = programOf(commands, signal);
-    await program.parseAsync(asked(args, program), { from: "user" });
+    await runCall(args, commands, context);
     return 0;
   } catch (error) {
-    return report(writeRefusal(error) ?? error);
+    return report(writeRefusal(error) ?? error, context);
   }
 }
 
-function programOf(list: readonly Command[], signal: AbortSignal): Program {
-  const program = new Program("seekrl").description(
-    "Trains and runs language models that reason with search.",
-  );
-  program
-    .enablePositionalOptions()
-    .configureOutput(toEnding())
-    .exitOverride()
-    .configureHelp({ showGlobalOptions: true })
-    .version(packageVersion(), "--version", "the version")
-    .helpCommand("help [command]", "shows the options of a command");
-  for (const each of list) parentOf(program, each).addCommand(subcommandOf(each, signal));
-  for (const group of program.commands) describeGroup(group);
-  return program;
-}
-
-// `help data prepare` is `data prepare --help`: commander's own help looks one word deep.
-function asked([first, ...rest]: readonly string[], { commands }: Program): string[] {
-  if (first !== "help" || rest.length === 0) return first === undefined ? [] : [first, ...rest];
-  return commands.some((each) => each.name() === rest[0]) ? [...rest, "--help"] : rest;
-}
-
-// A group is made with the first of its commands.
-function parentOf(program: Program, { name }: Command): Program {
-  const [group = "", word] = name.split(" ");
-  if (word === undefined) return program;
-  const known = program.commands.find((each) => each.name() === group);
-  // Its own flags end where the name of one of its commands stands.
-  if (known) return known.enablePositionalOptions();
-  const made = new Program(group).usage("<command> [options]").exitOverride().helpCommand(false);
-  made.configureOutput(toEnding());
-  program.addCommand(made);
-  return made;
-}
-
-function describeGroup(group: Program): void {
-  if (group.commands.length === 0 || groups[group.name()] === undefined) return;
-  const words = group.commands.map((each) => each.name()).join(", ");
-  group.description(`${groups[group.name()]}: ${words}`);
-}
-
-function subcommandOf(each: Command, signal: AbortSignal): Program {
-  const subcommand = new Program(each.name.split(" ").at(-1)).description(each.summary).exitOverride();
-  const { places = [], placesAreFlags = false } = each;
-  const fields = fieldsOf(each.options);
-  for (const place of places) {
-    const schema = each.options.shape[place];
-    const isOptional = placesAreFlags || schema?.safeParse(undefined).success;
-    const name = isList(fields, place) ? `${place}...` : place;
-    subcommand.argument(isOptional ? `[${name}]` : `<${name}>`, schema?.description);
-  }
-  for (const flag of flagsOf(each.options)) {
-    if (placesAreFlags || !places.includes(flag.attributeName())) subcommand.addOption(flag);
-  }
-  subcommand.option("--config <file>").option("--json");
-  const inner = (): Command[] => commands.filter(({ name }) => name.startsWith(`${each.name} `));
-  subcommand.configureOutput(toEnding(fields));
-  subcommand.configureHelp({ formatHelp: () => commandHelp(each, process.stdout.columns ?? 80, inner()) });
-  return subcommand.action(() => runTyped(each, fields, subcommand, signal));
-}
-
-const isList = (fields: readonly Field[], place: string): boolean =>
-  fields.some(({ key, isList }) => key === place && isList);
-
-/** Runs a command with what was typed. */
-async function runTyped(
-  each: Command,
-  fields: readonly Field[],
-  subcommand: Program,
-  signal: AbortSignal,
-): Promise<void> {
-  const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
-  if (each.isBefore !== undefined && !process.argv.includes("--"))
-    throw new UsageError(`${each.name}: expected -- before the command that it runs, as in ${each.isBefore}`);
-  const typed = givenFlags(subcommand, flags);
-  const placed = givenPlaces(each, fields, subcommand.args);
-  const options = await readOptions(
-    each.options,
-    each.placesAreFlags ? onceOnly(typed, placed) : { ...typed, ...placed },
-    config as string | undefined,
-  );
-  const io = ioOf(json === true, signal);
-  await runWithPaths(each, options, fields, io).catch((error) => {
-    if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
-    // What a process said of its own options is no word about these.
-    throw each.isBefore === undefined ? withOption(error, options) : error;
-  });
-  if (signal.aborted && !each.isService) throw new Interrupted();
-}
-
-async function runWithPaths(
-  each: Command,
-  options: Values,
-  fields: readonly Field[],
-  io: CommandIo,
-): Promise<void> {
-  await each.run(await withLocalPaths(options, fields, io), io);
-}
-
-/** What was given by its place or by its flag. @throws UsageError for what was given by both */
-function onceOnly(typed: Values, placed: Values): Values {
-  const given = Object.entries(placed).filter(
-    ([, value]) => value !== undefined && [value].flat().length > 0,
-  );
-  const twice = given.find(([key]) => key in typed);
-  if (twice !== undefined)
-    throw new UsageError(`${flagName(twice[0])}: expected once, got it without the flag too`);
-  return { ...typed, ...Object.fromEntries(given) };
-}
-
-/** Where the parser's errors go, which it writes as lines that say so. */
-function toEnding(fields: readonly Field[] = []): { outputError(text: string): void } {
-  return {
-    outputError: (text) => {
-      const message = withExpected(text.trimEnd().replace(/^error: /, ""), fields);
-      tellEnding({ code: undefined, message }, wrongUsage);
-    },
+function report(error: unknown, context: CommandContext): ExitCode {
+  const told = (ending: Ending, exitCode: ExitCode): ExitCode => {
+    tellEnding(ending, exitCode, context);
+    return exitCode;
   };
-}
-
-/** What stands behind a flag, where nothing did. */
-function withExpected(message: string, fields: readonly Field[]): string {
-  const [, flag] = /^option '(--[\w-]+) <value>' argument missing/.exec(message) ?? [];
-  const field = fields.find(({ key }) => flagName(key) === flag);
-  return field === undefined ? message : `${flag}: expected <${valueName(field)}>, got nothing`;
-}
-
-function interruption({ goesOn }: Command, cause: unknown): SeekError {
-  const then = goesOn === undefined ? "" : `; the same command goes on ${goesOn}`;
-  return new SeekError("ERR_ABORTED", `interrupted${then}`, { cause });
-}
-
-// Commander fills in `true` for every `--no-...` flag; only what was typed may win over the config file.
-function givenFlags(subcommand: Program, flags: Record<string, unknown>): Record<string, unknown> {
-  const typed = Object.entries(flags).filter(([key]) => subcommand.getOptionValueSource(key) === "cli");
-  return Object.fromEntries(typed);
-}
-
-/** What was given by its place; the last place takes all that follows where it is a list. */
-function givenPlaces({ places = [] }: Command, fields: readonly Field[], args: readonly string[]): Values {
-  return Object.fromEntries(
-    places.map((place, i) => [place, isList(fields, place) ? args.slice(i) : args[i]]),
-  );
-}
-
-function ioOf(json: boolean, signal: AbortSignal): CommandIo {
-  return {
-    json,
-    signal,
-    write: (text) => void (json || process.stdout.write(text)),
-    log: (line) => void process.stderr.write(`${line}\n`),
-    result: (value) => void (json && process.stdout.write(`${JSON.stringify(value)}\n`)),
-  };
-}
-
-/** A command that Ctrl-C ended early; what it said before is all there is to say. */
-class Interrupted extends Error {}
-
-function report(error: unknown): ExitCode {
   if (error instanceof Interrupted) return told({ code: "ERR_ABORTED", message: "" }, 1);
   const { message, stack = message } = error as Error;
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   if (error instanceof UsageError) return told({ code: undefined, message }, wrongUsage);
   const code = codeOf(error);
   return told({ code, message: code === undefined ? stack : message }, 1);
-}
-
-function told(ending: Ending, exitCode: ExitCode): ExitCode {
-  tellEnding(ending, exitCode);
-  return exitCode;
 }

@@ -60,10 +60,11 @@ interface Planned {
 async function secondsOf({ model = "qwen2.5-7b", gpus = 8, gpu, recipe, zero = 3, moments }: Row) {
   let result: object = {};
   const quiet = { json: true, signal: new AbortController().signal, write: () => {}, log: () => {} };
+  const { env, stdin, stdout, stderr } = process;
   const given = { model, gpus: [gpus], gpu, recipe, zero, tensor: 1, moments };
   const options = planCommand.options.parse(JSON.parse(JSON.stringify(given)));
   await planCommand.run(options, {
-    ...quiet,
+    ...{ ...quiet, env, stdin: () => stdin, stdout, stderr },
     result: (value) => {
       result = value;
     },

@@ -1,9 +1,11 @@
 /** What a user types in a chat: messages of one line or several, and Ctrl-C. */
 import { createInterface, type Interface } from "node:readline";
+import type { CommandContext, Input } from "../command.ts";
 import { addToHistory, readHistory } from "./line-history.ts";
 
 /** Who types, and where lines are kept. */
-interface ChatInputOptions {
+interface ChatInputOptions extends Pick<CommandContext, "stdout"> {
+  readonly stdin: Input;
   /** Whether somebody types, rather than a file. */
   readonly isTerminal: boolean;
   /** File of earlier lines. @default none is read or written */
@@ -37,18 +39,17 @@ export class ChatInput implements Disposable {
     lines.on("SIGINT", () => this.#onInterrupt());
     options.signal.addEventListener("abort", () => lines.close(), { once: true });
     if (!options.isTerminal) return;
-    process.stdout.write(pasteMarks.on);
-    process.stdin.on("keypress", this.#onKey);
+    options.stdout.write(pasteMarks.on);
+    options.stdin.on("keypress", this.#onKey);
   }
 
-  /** Opens standard input. */
+  /** Begins to read. */
   static async open(options: ChatInputOptions): Promise<ChatInput> {
-    const { isTerminal, history } = options;
-    const input = process.stdin;
+    const { stdin: input, stdout: output, isTerminal, history } = options;
     if (!isTerminal) return new ChatInput(createInterface({ input }), options);
     const earlier = history === undefined ? [] : await readHistory(history);
     const lines = createInterface({
-      ...{ input, output: process.stdout, terminal: true },
+      ...{ input, output, terminal: true },
       ...{ history: earlier, historySize: 1000, removeHistoryDuplicates: true },
     });
     return new ChatInput(lines, options);
@@ -89,9 +90,10 @@ export class ChatInput implements Disposable {
 
   /** Gives the terminal back as it was. */
   [Symbol.dispose](): void {
-    if (this.#options.isTerminal) {
-      process.stdin.off("keypress", this.#onKey);
-      process.stdout.write(pasteMarks.off);
+    const { stdin, stdout, isTerminal } = this.#options;
+    if (isTerminal) {
+      stdin.off("keypress", this.#onKey);
+      stdout.write(pasteMarks.off);
     }
     this.#lines.close();
   }
@@ -111,7 +113,7 @@ export class ChatInput implements Disposable {
       this.#lines.close();
       return;
     }
-    process.stdout.write("\n(Ctrl-C once more or /exit leaves)\n");
+    this.#options.stdout.write("\n(Ctrl-C once more or /exit leaves)\n");
     // What was begun is thrown away, as in a shell.
     this.#lines.write(null, { ctrl: true, name: "e" });
     this.#lines.write(null, { ctrl: true, name: "u" });

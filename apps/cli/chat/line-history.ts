@@ -7,8 +7,7 @@ import { dirname, join } from "node:path";
 const maxLines = 1000;
 
 /** The file: in `SEEKRL_STATE`, or in `seekrl` of the system's folder for such things; it may not exist yet. */
-export function historyFile(): string {
-  const { SEEKRL_STATE: own, XDG_STATE_HOME: system } = process.env;
+export function historyFile({ SEEKRL_STATE: own, XDG_STATE_HOME: system }: NodeJS.ProcessEnv): string {
   return join(own || join(system || join(homedir(), ".local", "state"), "seekrl"), "chat-history");
 }
 

@@ -7,7 +7,7 @@ import { agentPartsOf } from "../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { SequenceSource } from "../../../lib/rollout/seams.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import { UsageError } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 import { openLocalPolicy, type PolicyFolders } from "../open/local-policy.ts";
 import type { NamedFolder } from "../options/model-options.ts";
 import { agentSpeaker } from "./agent-speaker.ts";
@@ -34,6 +34,8 @@ interface LocalChat {
   readonly generate: GenerateOptions;
   readonly seed: number;
   readonly agent: ChatAgent | undefined;
+  /** Is told what of the model may not be meant. */
+  readonly io: Pick<CommandIo, "log">;
 }
 
 /**
@@ -43,8 +45,8 @@ interface LocalChat {
  * @throws ERR_FORMAT with a remedy for a model that can do neither
  */
 export async function openLocalChat(chat: LocalChat): Promise<ChatParts> {
-  const { folders, device, contextTokens, cacheGib, agent } = chat;
-  const policy = await openLocalPolicy({ ...folders, device, contextTokens, cacheGib });
+  const { folders, device, contextTokens, cacheGib, agent, io } = chat;
+  const policy = await openLocalPolicy({ ...folders, device, contextTokens, cacheGib }, io);
   const adapters = new Map<string, Adapter>();
   const close = async (): Promise<void> => {
     for (const adapter of adapters.values()) adapter.close();

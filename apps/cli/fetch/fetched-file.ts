@@ -14,7 +14,11 @@ import { fromHub } from "./from-hub.ts";
  * @param io - says what was fetched and how it was checked
  * @param cache - folder for files that are fetched or unpacked, `@default` the user's cache
  */
-export async function fetchedFile(path: string, io: CommandIo, cache = cacheFolder("data")): Promise<string> {
+export async function fetchedFile(
+  path: string,
+  io: CommandIo,
+  cache = cacheFolder("data", io.env),
+): Promise<string> {
   const { archivePath, unpack } = await import("../../../lib/data/files/zip.ts");
   const inside = archivePath(path);
   if (inside === undefined) return downloaded(path, io, cache);

@@ -52,7 +52,7 @@ interface TorchFolderScript {
 }
 
 interface LibtorchScript {
-  chooseLibtorch(folder: string): Promise<void>;
+  chooseLibtorch(folder: string, env: NodeJS.ProcessEnv): Promise<void>;
 }
 
 interface ElfScript {

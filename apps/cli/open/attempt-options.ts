@@ -8,7 +8,7 @@ import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { coverage, exactMatch } from "../../../lib/reward/metrics/metrics.ts";
 import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import { UsageError } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 import { dataFile } from "../fields.ts";
 import { agentOptions, loadQuestions } from "../options/agent-options.ts";
 import { judgeOptions, openJudge } from "../options/judge-options.ts";
@@ -41,6 +41,13 @@ interface OpenedAgent extends AsyncDisposable {
   readonly agent: Agent;
 }
 
+/** How and with what the agent is asked. */
+interface AskedParts {
+  readonly recipe: Recipe;
+  readonly search: Search;
+  readonly io: CommandIo;
+}
+
 /**
  * Opens the model or the endpoint that the options name.
  *
@@ -48,8 +55,7 @@ interface OpenedAgent extends AsyncDisposable {
  */
 export async function openAgent(
   { model, endpointModel, ...options }: AttemptOptions,
-  recipe: Recipe,
-  search: Search,
+  { recipe, search, io }: AskedParts,
 ): Promise<OpenedAgent> {
   const [policy] = policiesOf({
     ...options,
@@ -58,7 +64,7 @@ export async function openAgent(
   });
   if (policy === undefined) throw new UsageError("expected one of --model, --endpoint");
   const { searchAgent } = await import("../../../lib/rollout/agents/search-agent.ts");
-  const opened = await policy.open();
+  const opened = await policy.open(io);
   return {
     agent: searchAgent(agentPartsOf(opened, recipe, search)),
     [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),

@@ -15,7 +15,7 @@ import { copyTokenizer } from "../../../lib/text/tokenizers/copy-tokenizer.ts";
 import type { Detokenizer } from "../../../lib/text/tokenizers/detokenizer.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { settingOfPolicy, withRecipe, writeWorldFile } from "../../world/world-file.ts";
-import { UsageError } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 import { tellModel } from "./shared-model.ts";
 
 /** The folders of a policy, and the form of its weights. */
@@ -65,20 +65,23 @@ async function formOf(adapter: string | undefined): Promise<BaseForm> {
   return readBaseForm(adapter);
 }
 
+/** Is told what of a policy may not be meant. */
+type Warned = Pick<CommandIo, "log">;
+
 /** A choice with the folders and the form that it means. */
-async function placed(choice: PolicyChoice): Promise<PolicyChoice> {
+async function placed(choice: PolicyChoice, io: Warned): Promise<PolicyChoice> {
   const found = await policyFolders(choice);
   if (found.adapter !== undefined) {
-    await warnOfOtherModel(found.adapter, found.model);
-    await warnOfOtherForm(found.adapter, choice);
+    await warnOfOtherModel(found.adapter, found.model, io);
+    await warnOfOtherForm(found.adapter, choice, io);
   }
   return { ...choice, ...found };
 }
 
 /** Loads a model's weights, and an adapter on it. */
-export async function loadPolicy(choice: PolicyChoice): Promise<LoadedPolicy> {
+export async function loadPolicy(choice: PolicyChoice, io: Warned): Promise<LoadedPolicy> {
   const { loadPolicy: load } = await import("../../../lib/engine/local-policy.ts");
-  return load(await shared(await placed(choice)));
+  return load(await shared(await placed(choice, io)));
 }
 
 /** The same choice, whose model the other ranks load too where they share it. */
@@ -105,7 +108,7 @@ export function refuseQuantised(
  * Warns where an adapter names another model than it is put on: only shapes are compared, and another model of the same
  * sizes gives nonsense. A folder that is gone has moved when its name is the same.
  */
-async function warnOfOtherModel(adapter: string, model: string): Promise<void> {
+async function warnOfOtherModel(adapter: string, model: string, { log }: Warned): Promise<void> {
   const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
   const { base } = await readPeftConfig(adapter);
   if (base === undefined) return;
@@ -113,13 +116,15 @@ async function warnOfOtherModel(adapter: string, model: string): Promise<void> {
     ? realpathSync(base) === (existsSync(model) ? realpathSync(model) : model)
     : basename(base).toLowerCase() === folderName(model).toLowerCase();
   if (isSame) return;
-  process.stderr.write(
-    `warning: ${adapter} names ${base} as its model and is put on ${model}; only shapes are compared\n`,
-  );
+  log(`warning: ${adapter} names ${base} as its model and is put on ${model}; only shapes are compared`);
 }
 
 /** Warns where an adapter is put on its model in another form than it was trained on, which computes something else. */
-async function warnOfOtherForm(adapter: string, { dtype, weights }: PolicyFolders): Promise<void> {
+async function warnOfOtherForm(
+  adapter: string,
+  { dtype, weights }: PolicyFolders,
+  { log }: Warned,
+): Promise<void> {
   const trained = await formOf(adapter);
   const others = [
     { asked: weights, was: trained.weights, what: "weights" },
@@ -128,8 +133,8 @@ async function warnOfOtherForm(adapter: string, { dtype, weights }: PolicyFolder
   ];
   for (const { asked, was, what } of others) {
     if (asked === undefined || was === undefined || asked === was) continue;
-    process.stderr.write(
-      `warning: ${adapter} was trained on ${was} ${what} and is put on ${asked} ones, which compute something else\n`,
+    log(
+      `warning: ${adapter} was trained on ${was} ${what} and is put on ${asked} ones, which compute something else`,
     );
   }
 }
@@ -203,10 +208,13 @@ export async function openDetokenizer(tokenizer: Tokenizer): Promise<Detokenizer
 }
 
 /** Opens a policy with its engine, tokenizer and chat template. */
-export async function openLocalPolicy({ cacheGib, ...choice }: EngineChoice): Promise<LocalPolicy> {
+export async function openLocalPolicy(
+  { cacheGib, ...choice }: EngineChoice,
+  io: Warned,
+): Promise<LocalPolicy> {
   const { openLocalPolicy: open } = await import("../../../lib/engine/local-policy.ts");
   return open(
-    await shared(await placed(choice)),
+    await shared(await placed(choice, io)),
     cacheGib === undefined ? {} : { cacheBytes: cacheGib * 2 ** 30 },
   );
 }

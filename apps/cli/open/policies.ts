@@ -4,7 +4,7 @@ import { join, resolve, sep } from "node:path";
 import { z } from "zod";
 import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { PromptTemplate, SequenceSource, TextCodec } from "../../../lib/rollout/seams.ts";
-import { UsageError } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 import { modelFolder } from "../fields.ts";
 import { flagName } from "../flags.ts";
 import { engineOptions, modelOptions } from "../options/model-options.ts";
@@ -64,7 +64,7 @@ export interface PolicySource {
   readonly settings: object;
   /** Of a model of this machine. */
   readonly folders?: PolicyFolders;
-  readonly open: () => Promise<OpenedPolicy>;
+  readonly open: (io: Pick<CommandIo, "log">) => Promise<OpenedPolicy>;
 }
 
 /**
@@ -89,7 +89,7 @@ export function policiesOf(choice: PolicyChoice): PolicySource[] {
     name: names[i] ?? folder,
     settings: { model: folder, ...form },
     folders: { model: folder, adapter },
-    open: () => openLocalPolicy({ model: folder, ...form, cacheGib, tensorParallel }),
+    open: (io) => openLocalPolicy({ model: folder, ...form, cacheGib, tensorParallel }, io),
   }));
 }
 

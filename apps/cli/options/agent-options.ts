@@ -7,7 +7,7 @@ import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { ToolBox } from "../../../lib/tools/tool-box.ts";
-import { UsageError } from "../command.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 import { inGroup } from "../fields.ts";
 import { chooseRecipe, recipeOptions } from "./recipe-options.ts";
 import { type OpenedSearch, openSearch, searchOptions } from "./search-options.ts";
@@ -62,11 +62,16 @@ export const noSearch: Environment = { search: async () => [], [Symbol.asyncDisp
  * Opens the search, and with `--tools` the tools; the search then only when one of them searches.
  *
  * @param options - of an agent
+ * @param io - has the variables that a file of tools may name
  * @param builtIn - the search where no option names one, `@default` there must be one
  * @returns both, closed together
  * @throws UsageError for tools of a recipe that has none; ERR_REMOTE when a retrieval server does not answer
  */
-export async function openEnvironment(options: AgentOptions, builtIn?: Search): Promise<Environment> {
+export async function openEnvironment(
+  options: AgentOptions,
+  { env }: Pick<CommandIo, "env">,
+  builtIn?: Search,
+): Promise<Environment> {
   refuseTools(options);
   if (needsNoSearch(options)) return noSearch;
   const opened: OpenedSearch[] = [];
@@ -87,7 +92,7 @@ export async function openEnvironment(options: AgentOptions, builtIn?: Search): 
   }
   const { openTools } = await import("./tool-options.ts");
   try {
-    const tools = await openTools(options.tools, { openSearch: openOne, index: options.index?.folder });
+    const tools = await openTools(options.tools, { openSearch: openOne, index: options.index?.folder, env });
     const close = async (): Promise<void> => {
       await tools[Symbol.asyncDispose]();
       closeSearch();

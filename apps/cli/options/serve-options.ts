@@ -34,10 +34,10 @@ interface ServedOptions {
 /** The same for a server, which logs its failures. */
 export function servedAt(
   { host, port, open, corsOrigin }: ServedOptions,
-  { log }: Pick<CommandIo, "log">,
+  { log, env }: Pick<CommandIo, "log" | "env">,
 ): ServeOptions {
   return {
-    ...{ host, port, open, corsOrigins: corsOrigin, apiKey: process.env[keyVariable] },
+    ...{ host, port, open, corsOrigins: corsOrigin, apiKey: env[keyVariable] },
     onFault: ({ requestId, route, error }) => log(`${route} ${requestId}: ${messageOf(error)}`),
   };
 }

@@ -56,6 +56,8 @@ interface ToolParts {
   readonly openSearch: () => Promise<Search>;
   /** The folder whose documents are read unless the file names another corpus. */
   readonly index?: string | undefined;
+  /** Variables that the file may name. */
+  readonly env: NodeJS.ProcessEnv;
 }
 
 /**
@@ -106,7 +108,7 @@ export async function openTools(file: string, parts: ToolParts): Promise<OpenedT
     for (const entry of entries) own.push(await openTool(entry, { ...parts, at }, closing));
     const servers = Object.entries(mcpServers).map(([name, { ...entry }]) => {
       if ("command" in entry) entry.cwd = at(entry.cwd ?? ".");
-      return openServer(name, entry, closing);
+      return openServer(name, entry, { env: parts.env, closing });
     });
     const theirs = await allOrFirstFailure(servers);
     const { toolBox } = await import("../../../lib/tools/tool-box.ts");
@@ -191,24 +193,28 @@ async function openPageTool({ use: _, cache, ...entry }: Entry<"page">, { at }: 
 async function openServer(
   name: string,
   { only, prefix, startTimeoutMs, ...place }: ServerEntry,
-  closing: Closing,
+  { env, closing }: Pick<ToolParts, "env"> & { readonly closing: Closing },
 ): Promise<readonly Tool[]> {
   const { McpServer } = await import("../../../lib/tools/mcp/server.ts");
   const known =
     "url" in place
-      ? { ...place, headers: withVariables(place.headers, name) }
-      : given({ ...place, env: withVariables(place.env, name) });
+      ? { ...place, headers: withVariables(place.headers, name, env) }
+      : given({ ...place, env: withVariables(place.env, name, env) });
   const server = await McpServer.open(known, given({ only, prefix, startTimeoutMs }));
   closing.push(() => server.close());
   return server.tools;
 }
 
 /** Secrets stand in the environment, not in files: `${NAME}` is the variable of that name. */
-function withVariables(values: Readonly<Record<string, string>>, server: string): Record<string, string> {
+function withVariables(
+  values: Readonly<Record<string, string>>,
+  server: string,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
   return Object.fromEntries(
     Object.entries(values).map(([key, text]) => {
       const filled = text.replace(/\$\{(\w+)\}/g, (_, name: string) => {
-        const value = process.env[name];
+        const value = env[name];
         if (value !== undefined) return value;
         throw new SeekError(
           "ERR_ARGUMENT",

@@ -11,22 +11,22 @@ export interface ProgressLine {
 const logEveryMs = 10_000;
 
 /** Starts a progress line. */
-export function progressLine(io: Pick<CommandIo, "log">): ProgressLine {
+export function progressLine({ stderr, log }: Pick<CommandIo, "stderr" | "log">): ProgressLine {
   let shown = "";
-  if (process.stderr.isTTY) {
+  if (stderr.isTTY) {
     return {
       show: (text) => {
-        process.stderr.write(`\r${text.padEnd(shown.length)}`);
+        stderr.write(`\r${text.padEnd(shown.length)}`);
         shown = text;
       },
-      end: () => void (shown !== "" && process.stderr.write("\n")),
+      end: () => void (shown !== "" && stderr.write("\n")),
     };
   }
   let next = performance.now() + logEveryMs;
   return {
     show: (text) => {
       if (performance.now() < next) return;
-      io.log(text);
+      log(text);
       next = performance.now() + logEveryMs;
     },
     end: () => {},

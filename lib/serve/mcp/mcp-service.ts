@@ -1,4 +1,5 @@
 /** Search, corpus and agent as tools of the Model Context Protocol, over standard input and output or HTTP. */
+import type { Readable, Writable } from "node:stream";
 import type { McpServer } from "@modelcontextprotocol/server";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { packageVersion } from "../../base/package-root.ts";
@@ -24,19 +25,30 @@ export async function makeMcpServer(parts: McpToolParts): Promise<McpServer> {
   return server;
 }
 
+/** Whom a server over standard input and output answers. */
+interface StdioOptions {
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Ends it. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Serves the process that started this one, over standard input and output.
  *
  * @param parts - of the tools
- * @param signal - ends it
+ * @param options - see {@link StdioOptions}
  * @returns when the input has ended or the signal has fired
  */
-export async function serveMcpOverStdio(parts: McpToolParts, signal: AbortSignal): Promise<void> {
+export async function serveMcpOverStdio(
+  parts: McpToolParts,
+  { stdin, stdout, signal }: StdioOptions,
+): Promise<void> {
   const { serveStdio, StdioServerTransport } = await import("@modelcontextprotocol/server/stdio");
-  const transport = new StdioServerTransport();
+  const transport = new StdioServerTransport(stdin, stdout);
   const handle = serveStdio(() => makeMcpServer(parts), { transport });
   await new Promise<void>((resolve) => {
-    process.stdin.once("end", resolve).once("close", resolve);
+    stdin.once("end", resolve).once("close", resolve);
     signal.addEventListener("abort", () => resolve(), { once: true });
     if (signal.aborted) resolve();
   });

@@ -47,7 +47,7 @@ async function open(value: object | string, index: string | null = at("index")) 
   await writeFile(file, typeof value === "string" ? value : JSON.stringify(value));
   const search = await openIndex(at("index"));
   after(() => search.close());
-  return openTools(file, { openSearch: async () => search, index: index ?? undefined });
+  return openTools(file, { openSearch: async () => search, index: index ?? undefined, env: process.env });
 }
 
 test("a file names built-in tools and servers, and secrets come from the environment", async () => {
@@ -127,7 +127,7 @@ test("what is wrong with a file is said by name", async () => {
   await assert.rejects(open({ tools: [{ use: "document" }] }, null), {
     code: "ERR_ARGUMENT",
   });
-  const parts = { openSearch: async () => async () => [] };
+  const parts = { openSearch: async () => async () => [], env: {} };
   await assert.rejects(openTools(at("none.yaml"), parts), { code: "ERR_IO" });
 });
 

@@ -12,7 +12,7 @@ import { withFolder } from "./asked.ts";
 function listener() {
   const lines: string[] = [];
   const io = {
-    ...{ json: false, signal: new AbortController().signal, write: () => {}, result: () => {} },
+    env: process.env,
     log: (line: string) => void lines.push(line),
   };
   const url = (): string => /http:\S+/.exec(lines.join("\n"))?.[0] ?? "";

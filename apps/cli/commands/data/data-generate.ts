@@ -53,11 +53,11 @@ export const dataGenerateCommand = command({
     using _lock = await lockFile(options.out);
     const questions = await questionsToAsk(options);
     const { temperature, topP } = options;
-    await using environment = await openEnvironment(options);
+    await using environment = await openEnvironment(options, io);
     const recipe = { ...recipeOf(options, { tools: environment.tools }), sampling: { temperature, topP } };
     const promptOf = await studentPrompt(options, recipe);
     await using rule = await openRule(options, io.signal);
-    await using opened = await openAgent(options, recipe, environment.search);
+    await using opened = await openAgent(options, { recipe, search: environment.search, io });
     const progress = progressLine(io);
     const attempts = await attemptQuestions(questions, {
       ...{ agent: opened.agent, isRight: rule.isRight, maxAttempts: options.attempts, seed: options.seed },

@@ -73,7 +73,7 @@ export const dataSelectCommand = command({
     const { out, validation, validationShare: share, seed } = options;
     for (const path of validation === undefined ? [out] : [out, validation]) await checkFilePlace(path);
     const questions = await questionsToAsk(options);
-    await using environment = await openEnvironment(options);
+    await using environment = await openEnvironment(options, io);
     await using rule = await openRule(options, io.signal);
     const opened = { environment, rule, io };
     const chosen = await choose(questions, options, opened);
@@ -151,7 +151,7 @@ async function runAttempts<Result>(
 ): Promise<Result> {
   const { temperature, attempts, seed, concurrency, out, part } = given;
   const recipe = { ...recipeOf(given, { tools: environment.tools }), sampling: { temperature } };
-  await using opened = await openAgent(given, recipe, environment.search);
+  await using opened = await openAgent(given, { recipe, search: environment.search, io });
   const progress = progressLine(io);
   const result = await work({
     ...{ agent: opened.agent, isRight: rule.isRight, seed, concurrency, signal: io.signal },

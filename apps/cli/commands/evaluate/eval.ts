@@ -101,7 +101,7 @@ async function evaluateAll(
   // What one of them searches is open to all.
   const recipe = (asked.find(({ choice }) => !("memoryOnly" in choice && choice.memoryOnly)) ?? asked[0]!)
     .choice;
-  await using environment = needsSearch ? await openEnvironment({ ...options, recipe }) : noSearch;
+  await using environment = needsSearch ? await openEnvironment({ ...options, recipe }, io) : noSearch;
   await using judge = await openJudge(options.judge);
   const outcomes: PolicyOutcome[] = [];
   for (const [i, policy] of policies.entries()) {
@@ -140,7 +140,7 @@ interface EvaluationContext {
 async function evaluatePolicy(policy: PolicySource, context: EvaluationContext): Promise<Evaluated> {
   const { options, asked, io, sets, judge, isOneOfMany } = context;
   const { seed, rules, concurrency, alone, resume } = options;
-  await using opened = await policy.open();
+  await using opened = await policy.open(io);
   const progress = progressLine(io);
   const out = outputOf(options.out, isOneOfMany ? policy.name : undefined);
   const evaluated = await evaluateSets(sets, {

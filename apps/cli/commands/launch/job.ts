@@ -11,6 +11,8 @@ import { type RankEnd, type RankProcess, type Shown, startRank } from "./rank-pr
 export interface JobOptions {
   /** Program and arguments of every process. */
   readonly command: readonly string[];
+  /** Variables that every process has besides those of its place. */
+  readonly env: NodeJS.ProcessEnv;
   readonly layout: RankLayout;
   /** Folder of the logs, one a rank. */
   readonly logs: string;
@@ -65,9 +67,9 @@ export async function runJob(options: JobOptions): Promise<void> {
   );
 }
 
-function startLocal({ command, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
+function startLocal({ command, env, layout, logs, shown }: JobOptions, localRank: number): RankProcess {
   const rank = rankOf(layout, localRank);
-  const environment = rankEnvironment(layout, localRank, process.env);
+  const environment = rankEnvironment(layout, localRank, env);
   const output = rank === 0 ? shown : undefined;
   return startRank({ rank, command, environment, log: logOf(logs, rank), shown: output });
 }

@@ -109,11 +109,11 @@ function meetingOf({ machines, machine, address, port, restarts }: LaunchOptions
 
 function jobOptions(
   { command: call, logs, graceMs }: LaunchOptions,
-  { json, signal }: CommandIo,
+  { json, signal, env, stdout, stderr }: CommandIo,
 ): Omit<JobOptions, "layout"> {
-  const { stdout, stderr } = process;
   return {
     command: [process.execPath, join(packageRoot, "bin", "seekrl.mjs"), ...call],
+    env,
     logs,
     graceMs,
     // Standard output is for one object then.

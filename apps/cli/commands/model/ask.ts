@@ -62,9 +62,11 @@ export const askCommand = command({
     if (told !== undefined) io.log(told);
     const options = { ...given, recipe: asked.choice };
     const needsSearch = given.baseline === undefined || searchesFor(given.baseline);
-    await using environment = needsSearch ? await openEnvironment(options, asked.world?.search) : noSearch;
+    await using environment = needsSearch
+      ? await openEnvironment(options, io, asked.world?.search)
+      : noSearch;
     const recipe = chosenRecipe(asked, given, environment);
-    await using opened = await policy.open();
+    await using opened = await policy.open(io);
     const ask = (question: string, signal: AbortSignal) =>
       answer(question, agentPartsOf(opened, recipe, environment.search), given, { io, signal });
     if (given.question !== undefined) {
@@ -125,8 +127,9 @@ async function conversation(
   ask: (question: string, signal: AbortSignal) => Promise<object>,
   io: CommandIo,
 ): Promise<object[]> {
-  const isTerminal = process.stdin.isTTY === true && !io.json;
-  const lines = createInterface({ input: process.stdin, ...(isTerminal ? { output: process.stdout } : {}) });
+  const input = io.stdin();
+  const isTerminal = input.isTTY === true && !io.json;
+  const lines = createInterface({ input, ...(isTerminal ? { output: io.stdout } : {}) });
   io.signal.addEventListener("abort", () => lines.close(), { once: true });
   const answers: object[] = [];
   lines.setPrompt(isTerminal ? "> " : "");

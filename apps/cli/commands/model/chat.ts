@@ -70,7 +70,7 @@ export const chatCommand = command({
     }
     const asked = await askedRecipe(given.endpoint === undefined ? placesOf(given) : undefined, given);
     tellAgent(asked, given, io);
-    await using environment = await environmentOf(given, asked);
+    await using environment = await environmentOf(given, asked, io);
     await using parts = await partsOf(given, environment, { asked, io });
     const session = await ChatSession.open(parts, given.system);
     await talk(session, given, io);
@@ -101,9 +101,10 @@ function namesEnvironment({ index, retriever, shards, web, tools }: Options): bo
 async function environmentOf(
   given: Options,
   { choice, world }: AskedRecipe,
+  io: CommandIo,
 ): Promise<Environment | undefined> {
   if (!namesEnvironment(given) && world === undefined) return undefined;
-  return openEnvironment({ ...given, recipe: choice }, world?.search);
+  return openEnvironment({ ...given, recipe: choice }, io, world?.search);
 }
 
 /** Of a model that says what it likes. */
@@ -136,7 +137,7 @@ async function partsOf(
   const named = namedFolders(given.adapter);
   const { device, contextTokens, cacheGib } = given;
   return openLocalChat({
-    ...{ folders, device, contextTokens, cacheGib, seed },
+    ...{ folders, device, contextTokens, cacheGib, seed, io },
     // An adapter's own folder may stand for its model.
     adapters: named.length === 0 && adapter !== undefined ? namedFolders([adapter]) : named,
     generate: { maxTokens, temperature, topP, topK, minP } satisfies GenerateOptions,
@@ -150,9 +151,11 @@ async function partsOf(
 
 /** Message by message until the input ends. What fails is told, and ends a chat that nobody types. */
 async function talk(session: ChatSession, { history }: Options, io: CommandIo): Promise<void> {
-  const isTerminal = process.stdin.isTTY === true && !io.json;
+  const { stdout, signal } = io;
+  const stdin = io.stdin();
+  const isTerminal = stdin.isTTY === true && !io.json;
   using input = await ChatInput.open({
-    ...{ isTerminal, signal: io.signal, history: history ? historyFile() : undefined },
+    ...{ stdin, stdout, isTerminal, signal, history: history ? historyFile(io.env) : undefined },
     onHistoryFailure: ({ message }) => io.log(`typed lines are not kept: ${message}`),
   });
   if (isTerminal) io.write(`${session.parts.name}; /help shows what can be typed\n`);

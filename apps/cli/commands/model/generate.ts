@@ -44,7 +44,7 @@ export const generateCommand = command({
     }
     const folders = await policyFolders(given);
     const tokenizer = await findTokenizer(folders.model);
-    await using loaded = await loadPolicy({ ...given, ...folders });
+    await using loaded = await loadPolicy({ ...given, ...folders }, io);
     const { prompt: text, ids, model: folder } = given;
     const promptIds = idsOf({ text, ids, model: folder }, tokenizer, "--prompt");
     await using engine = await openEngine(loaded.policy, tokenizer ? { tokenizer } : {});

@@ -33,9 +33,9 @@ export const lintCommand = command({
     const folders = await policyFolders(options);
     const asked = await askedRecipe(folders, options);
     if (asked.told !== undefined) io.log(asked.told);
-    await using environment = await openEnvironment({ ...options, recipe: asked.choice }, world.search);
+    await using environment = await openEnvironment({ ...options, recipe: asked.choice }, io, world.search);
     const recipe = recipeAsked(asked, options, environment);
-    await using policy = await openLocalPolicy({ ...options, ...folders });
+    await using policy = await openLocalPolicy({ ...options, ...folders }, io);
     const { ids } = await readTokenizerConfig(folders.model);
     const report = await runLint({
       ...{ parts: agentPartsOf(policy, recipe, environment.search), reward: recipe.reward },
@@ -65,7 +65,7 @@ const titles: Readonly<Record<string, string>> = {
 };
 
 function show(report: LintReport, io: CommandIo): void {
-  const colour = process.stdout.isTTY === true;
+  const colour = io.stdout.isTTY === true;
   for (const { name, spans } of report.conversations) {
     const title = titles[name];
     if (title === undefined) continue;

@@ -33,7 +33,7 @@ export const mergeCommand = command({
     if (existsSync(join(out, "adapter_config.json"))) throw new UsageError(`--out: ${out} holds an adapter`);
     const { model: from, adapter } = folders;
     const plain = { dtype: given.dtype ?? "float32", weights: "plain" } as const;
-    await using loaded = await loadPolicy({ ...given, model: from, adapter, ...plain });
+    await using loaded = await loadPolicy({ ...given, model: from, adapter, ...plain }, io);
     const { model, policy } = loaded;
     if ("merge" in policy) await policy.merge();
     const dtype = storedDtype ?? storedDtypeOf((await readModel(folders.model)).stored) ?? model.dtype;

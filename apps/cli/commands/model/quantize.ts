@@ -37,7 +37,7 @@ export const quantizeCommand = command({
         `--model: ${from} is an adapter. Remedy: seekrl merge, then quantize what it writes`,
       );
     }
-    await using loaded = await loadPolicy({ model: from, dtype, weights });
+    await using loaded = await loadPolicy({ model: from, dtype, weights }, io);
     const { model } = loaded;
     await model.save(out);
     await copyTokenizer(from, out);

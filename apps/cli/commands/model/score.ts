@@ -20,7 +20,7 @@ export const scoreCommand = command({
     const folders = await policyFolders(given);
     const tokenizer = await findTokenizer(folders.model);
     const ids = idsOf(given, tokenizer, "--text");
-    await using loaded = await loadPolicy({ ...given, ...folders });
+    await using loaded = await loadPolicy({ ...given, ...folders }, io);
     const logprobs = await loaded.policy.scoreLogprobs(ids);
     const isText = given.text !== undefined;
     const shown = (id: number): string => (isText ? `\t${JSON.stringify(tokenizer?.decode([id]))}` : "");

@@ -86,7 +86,7 @@ async function openModels(
   opened: Opened,
 ): Promise<ServedModel[]> {
   const { adapter, ...choice } = given;
-  const policy = opened.add(await openLocalPolicy({ ...choice, tensorParallel }), (each) =>
+  const policy = opened.add(await openLocalPolicy({ ...choice, tensorParallel }, io), (each) =>
     each[Symbol.asyncDispose](),
   );
   const adapters = await openAdapters(policy.model, adapter, opened);

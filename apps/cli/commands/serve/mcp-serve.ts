@@ -39,7 +39,7 @@ export const mcpServeCommand = command({
   run: async (given, io) => {
     refuseIdle(given);
     using setting = await openServedAgentSetting(given);
-    await using policy = await openPolicy(given);
+    await using policy = await openPolicy(given, io);
     const agent = policy && (await servedAgent(policy, setting, { parent: folderName(given.model ?? "") }));
     await using opened = await openCorpus(given);
     const parts = {
@@ -59,10 +59,10 @@ function refuseIdle(given: Options): void {
   if (idle !== undefined) throw new UsageError(`${flagName(idle)}: expected only with --model`);
 }
 
-async function openPolicy(given: Options): Promise<LocalPolicy | undefined> {
+async function openPolicy(given: Options, io: CommandIo): Promise<LocalPolicy | undefined> {
   const { model, adapter, dtype, weights, device, contextTokens, cacheGib } = given;
   if (model === undefined) return undefined;
-  return openLocalPolicy({ model, adapter, dtype, weights, device, contextTokens, cacheGib });
+  return openLocalPolicy({ model, adapter, dtype, weights, device, contextTokens, cacheGib }, io);
 }
 
 async function openCorpus({ index }: Options) {
@@ -78,7 +78,10 @@ async function serve(
   io: CommandIo,
 ): Promise<void> {
   const { serveMcpOverHttp, serveMcpOverStdio } = await import("../../../../lib/serve/mcp/mcp-service.ts");
-  if (port === undefined) return serveMcpOverStdio(parts, io.signal);
+  if (port === undefined) {
+    const { stdout, signal } = io;
+    return serveMcpOverStdio(parts, { stdin: io.stdin(), stdout, signal });
+  }
   const server = await serveMcpOverHttp(parts, servedAt({ ...given, port }, io));
   try {
     io.write(`tools at ${server.url}/mcp\n`);

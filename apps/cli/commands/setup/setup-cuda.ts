@@ -10,7 +10,7 @@ import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
 import { findAddon, kernelsFile } from "../../../../lib/base/packages/find-addon.ts";
 import { thisHost } from "../../../../lib/base/packages/host.ts";
 import { findPlatformPackage } from "../../../../lib/base/packages/platform-package.ts";
-import { command } from "../../command.ts";
+import { type CommandIo, command } from "../../command.ts";
 import { type CudaSetupOptions, setupScripts } from "../../machine/setup-scripts.ts";
 
 interface ChildResult {
@@ -21,7 +21,7 @@ interface ChildResult {
 /** A program of this package; what it says to people goes on to standard error. */
 async function run(
   args: readonly string[],
-  { env, signal }: { readonly env: NodeJS.ProcessEnv; readonly signal: AbortSignal },
+  { env, signal }: Pick<CommandIo, "env" | "signal">,
 ): Promise<ChildResult> {
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env, signal });
   let stdout = "";
@@ -45,10 +45,10 @@ function packagedAddon(): CudaSetupOptions["addon"] {
 }
 
 /** Builds the addons against a libtorch, and the kernels for the cards of this machine; a package's addon only takes it. */
-async function build(folder: string, signal: AbortSignal): Promise<void> {
-  if (!isClone()) return (await setupScripts.libtorch()).chooseLibtorch(folder);
-  const env = { ...process.env, SEEKRL_LIBTORCH: folder };
-  const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { env, signal });
+async function build(folder: string, io: CommandIo): Promise<void> {
+  if (!isClone()) return (await setupScripts.libtorch()).chooseLibtorch(folder, io.env);
+  const env = { ...io.env, SEEKRL_LIBTORCH: folder };
+  const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { ...io, env });
   if (code !== 0) throw new SeekError("ERR_STATE", "setup cuda: the addons were not built: see above");
   const kernels = join(findAddon().folder, kernelsFile);
   if (!existsSync(kernels))
@@ -60,9 +60,9 @@ async function build(folder: string, signal: AbortSignal): Promise<void> {
 }
 
 /** In a process of its own, which has loaded no other libtorch and may die without taking this one along. */
-async function check(signal: AbortSignal): Promise<object> {
+async function check(io: CommandIo): Promise<object> {
   const args = [join(packageRoot, "bin", "seekrl.mjs"), "doctor", "--device", "cuda", "--json"];
-  const { code, stdout } = await run(args, { env: process.env, signal });
+  const { code, stdout } = await run(args, io);
   if (code === 0) return (JSON.parse(stdout) as { checked: object }).checked;
   throw new SeekError(
     "ERR_DEVICE",
@@ -91,12 +91,12 @@ export const setupCudaCommand = command({
   }),
   run: async (options, io) => {
     const { setUpCuda } = await setupScripts.cuda();
-    const { signal } = io;
+    const { signal, env } = io;
     const found = await setUpCuda(
-      { ...options, addon: packagedAddon(), signal },
-      { build: (folder) => build(folder, signal), check: () => check(signal) },
+      { ...options, addon: packagedAddon(), signal, env },
+      { build: (folder) => build(folder, io), check: () => check(io) },
     ).catch((error) => {
-      throw writeRefusal(error, cacheFolder("")) ?? error;
+      throw writeRefusal(error, cacheFolder("", env)) ?? error;
     });
     if (!options.dryRun) io.write("ready: npx seekrl generate --device cuda ...\n");
     io.result(found);

@@ -16,7 +16,7 @@ const noStudio: AsyncDisposable = { [Symbol.asyncDispose]: async () => {} };
 export async function openLiveStudio(
   isWanted: boolean,
   out: string,
-  io: CommandIo,
+  io: Pick<CommandIo, "env" | "log">,
 ): Promise<AsyncDisposable> {
   if (!isWanted) return noStudio;
   const { serveStudio, studioPort } = await import("../../../studio/studio.ts");

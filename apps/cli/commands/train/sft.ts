@@ -119,7 +119,7 @@ async function fineTune(given: Given, job: Job): Promise<void> {
   const planned = await planEpochs(sequences, options);
   // Each process reads its share when the trainer is opened.
   const isDeferred = options.zero === 3 && !isAdapter;
-  await using loaded = await loadPolicy({ ...options, lora, tensorParallel, isDeferred });
+  await using loaded = await loadPolicy({ ...options, lora, tensorParallel, isDeferred }, io);
   checkContexts([...sequences, ...held], loaded.model.config);
   const { steps } = planned;
   const memory = memoryOf(loaded, sequences, { ...options, ranks: processGroup?.size });

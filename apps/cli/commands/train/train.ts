@@ -59,14 +59,14 @@ async function train(options: Given, { io, processGroup, tensorParallel, layoutL
     throw new UsageError("--reward-url: expected without --judge, which rewards answers too");
   }
   const needsSearch = baseline === undefined || searchesFor(baseline);
-  await using environment = needsSearch ? await openEnvironment(given) : noSearch;
+  await using environment = needsSearch ? await openEnvironment(given, io) : noSearch;
   await using rewards = await openJudgeRewards(given.judge);
   const parts = { tools: environment.tools, judge: rewards.judge };
   // What does not go together is refused before a model is read.
   const { lora } = trainedRecipe(given, parts).training;
   if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
   await using roles = await openRoles(given, processGroup);
-  await using policy = await openLocalPolicy({ ...given, lora, tensorParallel });
+  await using policy = await openLocalPolicy({ ...given, lora, tensorParallel }, io);
   refuseQuantised(policy, given.model);
   const isFirst = (processGroup?.rank ?? 0) === 0;
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);

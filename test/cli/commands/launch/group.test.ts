@@ -30,6 +30,7 @@ async function run(name: string, script: string): Promise<string> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough().resume()];
   const ended = runJob({
     command: [process.execPath, "--input-type=module", "-e", script],
+    env: process.env,
     layout: {
       ...{ processes: 3, machines: 1, machine: 0, address: "127.0.0.1" },
       ...{ port: await freePort(), restarts: 0 },

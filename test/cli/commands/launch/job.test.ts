@@ -49,6 +49,7 @@ function start(script: string, details: JobDetails = {}): Job {
   const [stdout, stderr] = [new Kept(), new Kept()];
   const ended = runJob({
     command: [process.execPath, "--input-type=module", "-e", script],
+    env: process.env,
     layout: {
       ...{ processes: 2, machines: 1, machine: 0, address: "127.0.0.1", port: 29_500, restarts: 0 },
       ...layout,
@@ -196,6 +197,7 @@ test("a log that cannot be written is an error, and nobody is left running", {
 test("a program that is not there is an error", async () => {
   const ended = runJob({
     command: [join(folder, "none")],
+    env: process.env,
     layout: { processes: 2, machines: 1, machine: 0, address: "127.0.0.1", port: 1, restarts: 0 },
     ...{ logs: join(folder, "none-logs"), graceMs: 100, signal: new AbortController().signal },
     shown: { stdout: new Kept(), stderr: new Kept() },
