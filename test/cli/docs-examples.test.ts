@@ -1,12 +1,12 @@
 /** The calls that pages of the documentation show, one after the other as a reader would run them, on fewer questions. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { projectRoot } from "../project.ts";
 import { withCallsJoined, wordsOf } from "../site/code-blocks.ts";
+import { runCliOn } from "./run-cli.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -78,25 +78,28 @@ function keepFirst(file: string, lines: number): void {
   writeFileSync(path, `${readFileSync(path, "utf8").split("\n").slice(0, lines).join("\n")}\n`);
 }
 
-function run(call: string, cwd = folder): string {
+async function run(call: string): Promise<string> {
   const line = shortened.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call);
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(projectRoot, "bin", "seekrl.mjs"), ...wordsOf(line)],
-    { cwd, encoding: "utf8", input: "Who directed Nightwinter?\n" },
-  );
-  assert.equal(status, 0, `${line}\n${stdout}\n${stderr}`);
+  const { code, stdout, stderr } = await runCliOn("Who directed Nightwinter?\n", ...wordsOf(line));
+  assert.equal(code, 0, `${line}\n${stdout}\n${stderr}`);
   return stdout;
 }
 
-test("every call that docs/cli.md shows ends well and says something sensible, in the page's order", () => {
+/** Works in a folder until the test is over. */
+function workIn(t: TestContext, own: string): void {
+  process.chdir(own);
+  t.after(() => process.chdir(projectRoot));
+}
+
+test("every call that docs/cli.md shows ends well and says something sensible, in the page's order", async (t) => {
+  workIn(t, folder);
   writeGiven();
   const shown = calls.filter((call) => !elsewhere.test(call));
   assert.ok(shown.length > 25);
   const idle = expected.filter(([which]) => !shown.some((call) => which.test(call)));
   assert.deepEqual(idle, [], "what no call is to say");
   for (const call of shown) {
-    const stdout = run(call);
+    const stdout = await run(call);
     if (call.includes("--json")) JSON.parse(stdout);
     for (const [which, says] of expected) if (which.test(call)) assert.match(stdout, says, call);
     if (call.startsWith("world ")) {
@@ -107,16 +110,17 @@ test("every call that docs/cli.md shows ends well and says something sensible, i
   }
 });
 
-test("every call of the models' and the sampling page ends well without a download", () => {
+test("every call of the models' and the sampling page ends well without a download", async (t) => {
   const own = join(folder, "without-download");
   mkdirSync(own);
-  symlinkSync(join(projectRoot, "world"), join(own, "world"));
+  workIn(t, own);
+  symlinkSync(join(projectRoot, "world"), "world");
   const shown = ["models.md", "sampling.md"]
     .flatMap((name) => callsOf(readPage(name)))
     .filter((call) => !elsewhere.test(call));
   assert.ok(shown.length >= 11);
   for (const call of shown) {
-    const stdout = run(call, own);
+    const stdout = await run(call);
     if (call.startsWith("ask")) assert.match(stdout, /found: Nightwinter[\s\S]*answer: Loromos/);
   }
 });
@@ -128,18 +132,16 @@ const tutorial: readonly (readonly [RegExp, string])[] = [
   [/--steps 16 --batch-questions 48/, "--steps 1 --batch-questions 2"],
 ];
 
-test("the calls of the tutorial lead from documents to a trained agent and what it has learnt", () => {
+test("the calls of the tutorial lead from documents to a trained agent and what it has learnt", async (t) => {
   const own = join(folder, "tutorial");
   mkdirSync(own);
-  symlinkSync(join(projectRoot, "world"), join(own, "world"));
+  workIn(t, own);
+  symlinkSync(join(projectRoot, "world"), "world");
   const shown = callsOf(readPage("tutorials/your-documents.md"));
   assert.equal(shown.length, 12);
-  const said = shown.map((call) =>
-    run(
-      tutorial.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call),
-      own,
-    ),
-  );
+  const said: string[] = [];
+  for (const call of shown)
+    said.push(await run(tutorial.reduce((text, [pattern, shorter]) => text.replace(pattern, shorter), call)));
   assert.match(said[3] ?? "", /EM at most/);
   assert.match(said[5] ?? "", /trajectories in right\.jsonl/);
   assert.match(said[10] ?? "", /^em /m);

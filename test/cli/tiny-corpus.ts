@@ -1,10 +1,8 @@
-/** A tiny random model, a corpus of two passages, three questions, and commands that print JSON over them. */
-import assert from "node:assert/strict";
+/** A tiny random model, a corpus of two passages and three questions. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import { runCli } from "./run-cli.ts";
 import { writeTinyModel } from "./tiny-folder.ts";
 
 export const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -39,9 +37,3 @@ await writeFile(
     { question: "capital of Peru?", answers: ["Lima"] },
   ]),
 );
-
-export async function runJson(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runCli(...args, "--json");
-  assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}

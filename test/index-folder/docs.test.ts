@@ -1,7 +1,5 @@
 /** docs/retrieval.md: its five commands lead from documents to answers, and its program prints what it says. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,6 +14,7 @@ import {
   openIndex,
   removeFromIndex,
 } from "../../lib/search.ts";
+import { runJson, startServing } from "../cli/run-cli.ts";
 import { projectRoot } from "../project.ts";
 import { wordsOf } from "../site/code-blocks.ts";
 
@@ -23,26 +22,9 @@ const page = readFileSync(join(projectRoot, "docs", "retrieval.md"), "utf8");
 const root = await mkdtemp(join(tmpdir(), "seekrl-docs-"));
 after(() => rm(root, { recursive: true }));
 
-function begin(args: readonly string[]) {
-  const program = join(projectRoot, "bin", "seekrl.mjs");
-  return spawn(process.execPath, [program, ...args, "--json"], {
-    cwd: root,
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-}
-
-async function run(args: readonly string[]): Promise<Record<string, unknown>> {
-  const child = begin(args);
-  let text = "";
-  child.stdout.on("data", (chunk) => {
-    text += chunk;
-  });
-  const [code] = await once(child, "close");
-  assert.equal(code, 0, args.join(" "));
-  return JSON.parse(text) as Record<string, unknown>;
-}
-
-test("the five commands lead from a folder of documents to a served retriever", async () => {
+test("the five commands lead from a folder of documents to a served retriever", async (t) => {
+  process.chdir(root);
+  t.after(() => process.chdir(projectRoot));
   const tale =
     "Ada keeps the lighthouse of Perrin. She trims the lamp at dusk and writes the log at dawn.\n\n";
   await mkdir(join(root, "documents"));
@@ -63,23 +45,15 @@ test("the five commands lead from a folder of documents to a served retriever", 
     .map((line) => wordsOf(line).slice(2));
   assert.equal(commands.length, 5);
   const [build, check, search, add, serve] = commands as [string[], string[], string[], string[], string[]];
-  assert.ok(Number((await run(build)).passages) >= 2);
-  assert.equal((await run(check)).answerable, 1);
-  const { results } = (await run(search)) as { results: { hits: { text: string }[] }[] };
+  assert.ok(Number((await runJson(...build)).passages) >= 2);
+  assert.equal((await runJson(...check)).answerable, 1);
+  const { results } = (await runJson(...search)) as { results: { hits: { text: string }[] }[] };
   assert.match(results[0]?.hits[0]?.text ?? "", /Ada keeps/);
-  assert.equal((await run(add)).segments, 2);
-  // Any free port instead of the page's.
-  const server = begin(serve.map((word, i) => (serve[i - 1] === "--port" ? "0" : word)));
-  try {
-    const [line] = (await once(server.stdout, "data")) as [Buffer];
-    const { url } = JSON.parse(line.toString()) as { url: string };
-    const body = JSON.stringify({ queries: ["when does the ferry leave"], topk: 1 });
-    const response = await fetch(`${url}/retrieve`, { method: "POST", body });
-    assert.match(await response.text(), /leaves at noon/);
-  } finally {
-    server.kill("SIGTERM");
-    await once(server, "close");
-  }
+  assert.equal((await runJson(...add)).segments, 2);
+  const { url } = await startServing(t, serve);
+  const body = JSON.stringify({ queries: ["when does the ferry leave"], topk: 1 });
+  const response = await fetch(`${url}/retrieve`, { method: "POST", body });
+  assert.match(await response.text(), /leaves at noon/);
 });
 
 test("the program of the page prints what stands behind its lines", async () => {

@@ -1,15 +1,12 @@
 /** Every recipe of the command line trains a tiny model for a step, and refuses choices that are not its own. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { watch } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { r1Searcher } from "../../../lib/recipes/r1-searcher.ts";
 import { promptText } from "../../../lib/rollout/session/prompt.ts";
-import { projectRoot } from "../../project.ts";
-import { runCli } from "../run-cli.ts";
+import { CliCall, runCli } from "../run-cli.ts";
 import { writeTinyModel } from "../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -65,20 +62,10 @@ for (const choice of choices) {
 test("Ctrl-C keeps the steps of a training and says how it goes on", async () => {
   const out = path("interrupted");
   await mkdir(out);
-  const entry = join(projectRoot, "bin", "seekrl.mjs");
   const args = ["--config", path("train.json"), "--recipe", "world", "--steps", "100000", "--out", out];
-  const child = spawn(process.execPath, [entry, "train", ...args]);
-  const watcher = watch(out, async () => {
-    const metrics = await readFile(join(out, "metrics.jsonl"), "utf8").catch(() => "");
-    // A second one would end it at once.
-    if (metrics !== "" && !child.killed) child.kill("SIGINT");
-  });
-  let stderr = "";
-  child.stderr.on("data", (chunk) => {
-    stderr += chunk;
-  });
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  watcher.close();
+  const call = new CliCall(["train", ...args]);
+  await call.until(/^step 1\//m, "stderr");
+  const { code, stderr } = await call.interrupt();
   assert.equal(code, 1);
   assert.match(stderr, /^ERR_ABORTED: interrupted; the same command goes on from the last finished step$/m);
   assert.match((await readdir(join(out, "checkpoints"))).join(), /^step-\d{6}$/);

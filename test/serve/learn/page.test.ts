@@ -1,17 +1,16 @@
 /** What docs/train-from-traffic.md shows runs as it stands there: server, client, feedback by curl, a server of the adapter. */
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import ts from "typescript";
 import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model } from "../../../lib/model/model.ts";
+import { CliCall } from "../../cli/run-cli.ts";
 import { closeExamples, prepareExamples, runExample } from "../../examples.ts";
 import { projectRoot } from "../../project.ts";
 import { everything } from "../../public.ts";
@@ -25,7 +24,6 @@ const calls = [...withCallsJoined(page).matchAll(/^npx seekrl (.*)$/gm)].map(([,
   call.replaceAll('"', ""),
 );
 const [serve = "", serveLearnt = ""] = calls;
-const seekrl = join(projectRoot, "bin", "seekrl.mjs");
 
 async function temporary(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -33,17 +31,19 @@ async function temporary(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** Starts a server of the page in a folder, at a port that is free. */
-async function start(t: TestContext, cwd: string, call: string) {
-  const words = [...call.replace("--port 8000", "--port 0").split(" ")];
-  const child = spawn(process.execPath, [seekrl, ...words], { cwd, stdio: ["ignore", "pipe", "ignore"] });
-  t.after(() => child.kill("SIGKILL"));
-  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
-  const stop = async (): Promise<void> => {
-    child.kill("SIGINT");
-    await once(child, "exit");
-  };
-  return { url: line.split(" ").at(-1) ?? "", stop };
+/** Works in a folder until the test is over. */
+function workIn(t: TestContext, folder: string): void {
+  const home = process.cwd();
+  process.chdir(folder);
+  t.after(() => process.chdir(home));
+}
+
+/** Starts a server of the page, at a port that is free. */
+async function start(t: TestContext, words: string) {
+  const call = new CliCall(words.replace("--port 8000", "--port 0").split(" "));
+  t.after(() => call.interrupt());
+  const [line = ""] = (await call.until(/\n/)).split("\n");
+  return { url: line.split(" ").at(-1) ?? "", stop: () => call.interrupt() };
 }
 
 /** Runs the page's client against a server, on fewer questions. */
@@ -71,7 +71,8 @@ test("a server learns from the page's client, curl scores what it asked, and the
     await using adapter = await Adapter.create(model, { rank: 16 });
     await adapter.save(join(folder, "learnt"));
   }
-  const { url, stop } = await start(t, folder, serve);
+  workIn(t, folder);
+  const { url, stop } = await start(t, serve);
   const shown = await play(t, url);
   assert.equal(shown.trim().split("\n").length, 80);
   const messages = [{ role: "user", content: "Who directed Nightwinter?" }];
@@ -90,7 +91,7 @@ test("a server learns from the page's client, curl scores what it asked, and the
     history.slice(0, 2).map((line) => JSON.parse(line).type),
     ["opened", "step"],
   );
-  const learnt = await start(t, folder, serveLearnt);
+  const learnt = await start(t, serveLearnt);
   const question = { method: "POST", body: JSON.stringify({ model: "agent/world", messages }) };
   const { status } = await fetch(`${learnt.url}/v1/chat/completions`, question);
   assert.equal(status, 200);
@@ -99,13 +100,9 @@ test("a server learns from the page's client, curl scores what it asked, and the
 
 test("the page's program serves a model that learns from a reward function", async (t) => {
   const folder = await temporary(t);
-  const home = process.cwd();
   const scope = await prepareExamples(folder, everything);
-  process.chdir(folder);
-  t.after(async () => {
-    process.chdir(home);
-    await closeExamples(scope);
-  });
+  workIn(t, folder);
+  t.after(() => closeExamples(scope));
   await runExample(program, { ...scope, ...everything });
   assert.ok(existsSync(join(folder, "runs", "learnt", "history.jsonl")));
 });

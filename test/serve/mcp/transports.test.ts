@@ -1,25 +1,26 @@
 /** `seekrl mcp serve` over standard input and output and over HTTP, asked by the official client and our own. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { serveMcpOverHttp } from "../../../lib/serve/mcp/mcp-service.ts";
 import { McpServer } from "../../../lib/tools/mcp/server.ts";
 import { toolBox } from "../../../lib/tools/tool-box.ts";
+import { startServing } from "../../cli/run-cli.ts";
 import { projectRoot } from "../../project.ts";
 import { recordedSearch } from "../../rollout/doubles.ts";
 import { scripted } from "../agent/asking.ts";
 import { checkpoint } from "../model/served.ts";
 
-const args = [join(projectRoot, "bin", "seekrl.mjs"), "mcp", "serve", "--model", checkpoint];
+const args = ["mcp", "serve", "--model", checkpoint];
 const question = "Who directed Nightwinter?";
 
 test("a client starts it, asks the world's agent over standard input and output, and ends it", async (t) => {
   const client = new Client({ name: "test", version: "1" });
-  const transport = new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" });
+  const program = [join(projectRoot, "bin", "seekrl.mjs"), ...args];
+  const command = { command: process.execPath, args: program, stderr: "inherit" } as const;
+  const transport = new StdioClientTransport(command);
   await client.connect(transport, { timeout: 60_000 });
   t.after(() => client.close());
   assert.deepEqual(
@@ -40,22 +41,8 @@ test("a client starts it, asks the world's agent over standard input and output,
   assert.match(progress[0] ?? "", /^searches: who directed Nightwinter/);
 });
 
-async function started(
-  t: TestContext,
-  env: NodeJS.ProcessEnv,
-): Promise<{ url: string; child: ChildProcess }> {
-  const given = [...args, "--port", "0", "--json"];
-  const child = spawn(process.execPath, given, {
-    stdio: ["ignore", "pipe", "inherit"],
-    env: { ...process.env, ...env },
-  });
-  t.after(() => child.kill());
-  const [line] = await once(child.stdout, "data");
-  return { url: (JSON.parse(String(line)) as { url: string }).url, child };
-}
-
 test("over HTTP it asks for the key, answers with progress, and stops when it is told to", async (t) => {
-  const { url, child } = await started(t, { SEEKRL_API_KEY: "let-me-in" });
+  const { url, call } = await startServing(t, args, { env: { SEEKRL_API_KEY: "let-me-in" } });
   const refused = await fetch(url, { method: "POST", body: "{}" });
   assert.equal(refused.status, 401);
   const requestInit = { headers: { authorization: "Bearer let-me-in" } };
@@ -69,8 +56,7 @@ test("over HTTP it asks for the key, answers with progress, and stops when it is
   );
   assert.equal((result.structuredContent as { readonly answer: string }).answer, "Loromos");
   assert.equal(progress.at(-1), "answers");
-  child.kill("SIGTERM");
-  assert.deepEqual(await once(child, "exit"), [0, null]);
+  assert.equal((await call.interrupt()).code, 0);
 });
 
 test("an agent of ours can use what it serves, and other machines' pages cannot", async (t) => {

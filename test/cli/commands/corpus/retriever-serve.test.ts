@@ -1,6 +1,5 @@
 /** `seekrl retriever serve` from outside: it says where it listens, answers, and stops when told. */
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,7 +8,8 @@ import { after, test } from "node:test";
 import { Encoder } from "../../../../lib/embed/encoder.ts";
 import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
+import { CliCall, runCli, startServing } from "../../run-cli.ts";
+import { startCli } from "../../spawn-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -22,29 +22,8 @@ await buildIndex({
   out: index,
 });
 
-interface Served {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly url: string;
-}
-
-/** Starts the program and waits for the address it prints. */
-function serve(env: NodeJS.ProcessEnv, ...args: string[]): Promise<Served> {
-  return serveOn(["--index", index], env, ...args);
-}
-
-async function serveOn(where: readonly string[], env: NodeJS.ProcessEnv, ...args: string[]): Promise<Served> {
-  const program = join(projectRoot, "bin", "seekrl.mjs");
-  const all = [program, "retriever", "serve", ...where, "--port", "0", "--json", ...args];
-  const child = spawn(process.execPath, all, { env: { ...process.env, ...env } });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return { child, url: (JSON.parse(String(line)) as { url: string }).url };
-}
-
-async function stop(child: ChildProcessWithoutNullStreams, signal: NodeJS.Signals): Promise<number | null> {
-  child.kill(signal);
-  const [code] = (await once(child, "exit")) as [number | null];
-  return code;
-}
+const serve = ["retriever", "serve"];
+const serveIndex = [...serve, "--index", index];
 
 const ask = (url: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/retrieve`, {
@@ -55,61 +34,54 @@ const ask = (url: string, headers: Record<string, string> = {}): Promise<Respons
 
 test("an index is served until SIGTERM or SIGINT, which is no failure", async () => {
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    const { child, url } = await serve({});
-    const answer = await ask(url);
+    const child = startCli([...serveIndex, "--port", "0", "--json"]);
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const answer = await ask((JSON.parse(String(line)) as { url: string }).url);
     assert.deepEqual(await answer.json(), {
       result: [[{ id: "2", contents: '"Rome"\nRome is the capital of Italy.' }]],
     });
-    assert.equal(await stop(child, signal), 0);
+    child.kill(signal);
+    assert.deepEqual(await once(child, "exit"), [0, null]);
   }
 });
 
-test("a key from the environment is asked of clients, and limits are options", async () => {
-  const { child, url } = await serve({ SEEKRL_API_KEY: "k" }, "--max-body-bytes", "10");
+test("a key from the environment is asked of clients, and limits are options", async (t) => {
+  const args = [...serveIndex, "--max-body-bytes", "10"];
+  const { call, url } = await startServing(t, args, { env: { SEEKRL_API_KEY: "k" } });
   assert.equal((await ask(url)).status, 401);
   assert.equal((await ask(url, { authorization: "Bearer k" })).status, 413);
-  assert.equal(await stop(child, "SIGTERM"), 0);
+  assert.equal((await call.interrupt()).code, 0);
 });
 
-test("an encoder is served beside the index", async () => {
+test("an encoder is served beside the index", async (t) => {
   const encoder = join(projectRoot, "test", "golden", "embed", "bert-cls");
-  const { child, url } = await serve(
-    {},
-    "--index",
-    "mode=bm25",
-    "--encoder",
-    encoder,
-    "--encoder-name",
-    "tiny",
-  );
+  const model = ["--encoder", encoder, "--encoder-name", "tiny"];
+  const { url } = await startServing(t, [...serve, "--index", `${index},mode=bm25`, ...model]);
   const body = JSON.stringify({ input: "Rome", model: "tiny", input_type: "query" });
   const answer = await fetch(`${url}/v1/embeddings`, { method: "POST", body });
   const { data } = (await answer.json()) as { data: { embedding: number[] }[] };
-  assert.equal(await stop(child, "SIGTERM"), 0);
   await using same = await Encoder.open(encoder);
   assert.deepEqual(data[0]?.embedding, [...(await same.embedQueries(["Rome"]))]);
 });
 
-test("another server is served in every protocol, its answers kept", async () => {
-  const behind = await serve({});
-  const gateway = await serveOn(["--retriever", behind.url], {});
+test("another server is served in every protocol, its answers kept", async (t) => {
+  const behind = await startServing(t, serveIndex);
+  const { url } = await startServing(t, [...serve, "--retriever", behind.url]);
   const ask = (): Promise<Response> =>
-    fetch(`${gateway.url}/queries`, { method: "POST", body: JSON.stringify({ queries: ["Italy"], k: 1 }) });
+    fetch(`${url}/queries`, { method: "POST", body: JSON.stringify({ queries: ["Italy"], k: 1 }) });
   const expected = { queries: ["Italy"], answers: [["Rome   Rome is the capital of Italy."]] };
   assert.deepEqual(await (await ask()).json(), expected);
-  assert.equal(await stop(behind.child, "SIGTERM"), 0);
+  assert.equal((await behind.call.interrupt()).code, 0);
   assert.deepEqual(await (await ask()).json(), expected);
-  assert.equal(await stop(gateway.child, "SIGTERM"), 0);
 });
 
 test("people are told what is served and where", async () => {
-  const program = join(projectRoot, "bin", "seekrl.mjs");
-  const child = spawn(process.execPath, [program, "retriever", "serve", "--index", index, "--port", "0"]);
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  const [what, url] = String(line).trimEnd().split(" at ");
+  const call = new CliCall([...serveIndex, "--port", "0"]);
+  const line = await call.until(/\n/);
+  const [what, url] = line.trimEnd().split(" at ");
   assert.equal(what, index);
   assert.match(url ?? "", /^http:\/\/127\.0\.0\.1:\d+$/);
-  assert.equal(await stop(child, "SIGTERM"), 0);
+  assert.deepEqual(await call.interrupt(), { code: 0, stdout: line, stderr: "stopping\n" });
 });
 
 test("an index that is not there is a failure", async () => {

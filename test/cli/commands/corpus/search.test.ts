@@ -6,8 +6,8 @@ import { test } from "node:test";
 import { Reranker } from "../../../../lib/embed/reranker.ts";
 import { projectRoot } from "../../../project.ts";
 import { retrieveReply, startFaultServer } from "../../../remote/fault-server.ts";
-import { runCli } from "../../run-cli.ts";
-import { corpus, folder, index, model, noScores, questions, runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { corpus, folder, index, model, noScores, questions } from "../../tiny-corpus.ts";
 
 test("an index is built, searched, and evaluated over", async () => {
   const built = await runJson("index", "build", "--corpus", corpus, "--out", index);

@@ -7,8 +7,7 @@ import { after, test } from "node:test";
 import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { serveIndex } from "../../../remote/shards/sharded-world.ts";
 import { peoplePassages } from "../../../search/people.ts";
-import { runCli } from "../../run-cli.ts";
-import { runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-cli-shards-"));
 after(() => rm(folder, { recursive: true }));

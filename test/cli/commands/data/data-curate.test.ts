@@ -1,6 +1,5 @@
 /** `seekrl data generate`, `segment` and `select` from outside: the world's model as a teacher, and a server. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +10,8 @@ import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../../project.ts";
 import { type Asked, startFaultServer } from "../../../remote/fault-server.ts";
-import { runCli } from "../../run-cli.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { resultOf, startCli } from "../../spawn-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -58,25 +58,18 @@ const generate = (out: string, ...more: string[]): string[] => [
   ...more,
 ];
 
-async function run(...args: string[]): Promise<Record<string, unknown>> {
-  const { code, stdout, stderr } = await runCli(...args, "--json");
-  assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as Record<string, unknown>;
-}
-
 test("a killed `data generate` goes on and ends with the same lines; right answers only, with the ids as sampled", async () => {
-  const { right, wrong, failed } = await run(...generate("whole.jsonl", "--concurrency", "2"));
+  const { right, wrong, failed } = await runJson(...generate("whole.jsonl", "--concurrency", "2"));
   assert.deepEqual([Number(right) + Number(wrong), failed], [60, 0]);
-  const args = [join(projectRoot, "bin", "seekrl.mjs"), ...generate("killed.jsonl", "--concurrency", "1")];
-  const child = spawn(process.execPath, args, { stdio: "ignore" });
-  const ended = new Promise((resolve) => child.on("close", resolve));
+  const child = startCli(generate("killed.jsonl", "--concurrency", "1"));
+  const ended = resultOf(child);
   while ((await readFile(at("killed.jsonl.attempts.jsonl"), "utf8").catch(() => "")).split("\n").length < 6) {
     await setTimeout(5);
   }
   child.kill("SIGKILL");
   await ended;
   await assert.rejects(readFile(at("killed.jsonl")), { code: "ENOENT" });
-  await run(...generate("killed.jsonl"));
+  await runJson(...generate("killed.jsonl"));
   const [whole, resumed] = await Promise.all(
     ["whole.jsonl", "killed.jsonl"].map((name) => readFile(at(name), "utf8")),
   );
@@ -97,7 +90,7 @@ test("other settings or other questions are not gone on with", async () => {
 });
 
 test("trajectories are cut into samples, counted and balanced, and sft reads them", async () => {
-  const { categories, samples } = await run(
+  const { categories, samples } = await runJson(
     "data",
     "segment",
     "--data",
@@ -112,7 +105,7 @@ test("trajectories are cut into samples, counted and balanced, and sft reads the
     segments.filter(({ kind }) => kind === "policy"),
   );
   assert.equal(rows.length, turns.length);
-  const balanced = await run(
+  const balanced = await runJson(
     "data",
     "segment",
     "--data",
@@ -127,7 +120,7 @@ test("trajectories are cut into samples, counted and balanced, and sft reads the
     counts.map((count) => Math.min(count, least)),
   );
   const trained = ["sft", "--model", model, "--data", at("few.jsonl"), "--out", at("sft"), "--epochs", "0.1"];
-  assert.equal(typeof (await run(...trained)).loss, "number");
+  assert.equal(typeof (await runJson(...trained)).loss, "number");
 });
 
 test("ids of another tokenizer are refused with what they say", async () => {
@@ -141,7 +134,7 @@ test("ids of another tokenizer are refused with what they say", async () => {
 test("RAG-R1's selection takes what the teacher wrote for the easy ones and tries the others", async () => {
   const select = ["data", "select", ...local, "--out", at("rl.jsonl"), "--solved", at("whole.jsonl")];
   const validation = ["--validation", at("val.jsonl"), "--validation-share", "0.25"];
-  const result = await run(...select, "--attempts", "4", ...validation);
+  const result = await runJson(...select, "--attempts", "4", ...validation);
   const solved = new Set((await rowsOf("whole.jsonl")).map(({ id }) => id));
   const chosen = [...(await rowsOf("rl.jsonl")), ...(await rowsOf("val.jsonl"))];
   const easy = chosen.filter(({ difficulty }) => difficulty === "easy");
@@ -155,14 +148,14 @@ test("RAG-R1's selection takes what the teacher wrote for the easy ones and trie
   const counts = result.counts as Record<string, number>;
   assert.equal(counts.easy! + counts.hard! + counts.unsolved!, 60);
   const log = await readFile(at("rl.jsonl.attempts.jsonl"), "utf8");
-  await run(...select, "--attempts", "4", "--easy-share", "1");
+  await runJson(...select, "--attempts", "4", "--easy-share", "1");
   assert.equal(await readFile(at("rl.jsonl.attempts.jsonl"), "utf8"), log, "nothing is tried twice");
   assert.equal((await rowsOf("rl.jsonl")).length, solved.size + hard.length);
 });
 
 test("R1-Searcher's selection ranks by rollouts; without the teacher's file one greedy rollout finds the easy ones", async () => {
   const levels = ["--rule", "r1-searcher", "--attempts", "3", "--levels", "easy", "--num-questions", "12"];
-  const ranked = await run("data", "select", ...local, "--out", at("levels.jsonl"), ...levels);
+  const ranked = await runJson("data", "select", ...local, "--out", at("levels.jsonl"), ...levels);
   const { easy, unsolved, medium } = ranked.counts as Record<string, number>;
   assert.deepEqual([easy! + unsolved!, medium], [12, 0]);
   assert.equal((await rowsOf("levels.jsonl")).length, easy);
@@ -174,7 +167,7 @@ test("R1-Searcher's selection ranks by rollouts; without the teacher's file one 
     /^ERR_ARGUMENT: expected questions of the chosen --levels, got easy \d+, .*rollouts stay in/m,
   );
   const bare = ["--attempts", "1", "--num-questions", "12"];
-  const found = await run("data", "select", ...local, "--out", at("bare.jsonl"), ...bare);
+  const found = await runJson("data", "select", ...local, "--out", at("bare.jsonl"), ...bare);
   assert.equal((await rowsOf("bare.jsonl.first.jsonl")).length, 12);
   assert.equal((found.counts as Record<string, number>).easy! > 0, true);
 });
@@ -209,10 +202,10 @@ test("a teacher behind a server: texts for the student, and a question that it f
     "--recipe",
     "queries=single",
   ];
-  const first = await run(...whole);
+  const first = await runJson(...whole);
   assert.deepEqual([first.right, first.wrong, first.failed], [3, 0, 1]);
   const asked = server.asked.length;
-  const second = await run(...whole);
+  const second = await runJson(...whole);
   assert.deepEqual([second.right, second.wrong, second.failed], [3, 1, 0]);
   assert.equal(server.asked.length, asked + 2, "what was answered is not asked again");
   const [row] = await rowsOf("served.jsonl");

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runCli } from "../../run-cli.ts";
-import { corpus, folder, index, jsonLines, model, questions, runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { corpus, folder, index, jsonLines, model, questions } from "../../tiny-corpus.ts";
 
 test("several sets are evaluated in one command, which goes on where it was stopped", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);

@@ -1,7 +1,5 @@
 /** `seekrl ask` from outside, with the shipped model of the built-in world. */
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +11,7 @@ import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { Adapter } from "../../../../lib/model/adapter.ts";
 import { Model } from "../../../../lib/model/model.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
+import { CliCall, runCli, runCliOn } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -23,20 +21,6 @@ await buildIndex({ corpus: createWorld({ seed: 0 }).passages, out: index });
 const question = "Who directed Nightwinter?";
 const recipe = ["--index", index, "--recipe", "world"];
 const given = ["--model", join(projectRoot, "world", "checkpoint"), ...recipe];
-
-function start(...args: string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "ask", ...args]);
-}
-
-async function outputOf(
-  child: ChildProcessWithoutNullStreams,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk) => (stdout += chunk));
-  child.stderr.on("data", (chunk) => (stderr += chunk));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, stdout, stderr };
-}
 
 test("one question is answered: thoughts, queries, titles and the answer come in their order", async () => {
   const { code, stdout, stderr } = await runCli("ask", question, ...given);
@@ -146,9 +130,8 @@ test("sft notes the recipe whose demonstrations it was given, and the model is a
 });
 
 test("without a question each line of the input is one", async () => {
-  const child = start(...given, "--json", "--baseline", "direct");
-  child.stdin.end(`${question}\n\nWhere is Cryotech based?\n`);
-  const { code, stdout, stderr } = await outputOf(child);
+  const lines = `${question}\n\nWhere is Cryotech based?\n`;
+  const { code, stdout, stderr } = await runCliOn(lines, "ask", ...given, "--json", "--baseline", "direct");
   assert.equal(code, 0, stderr);
   const { answers } = JSON.parse(stdout) as { answers: { question: string; rounds: number }[] };
   assert.deepEqual(
@@ -164,10 +147,10 @@ test("Ctrl-C ends an answer that is under way and the conversation, without a st
   const model = join(folder, "endless");
   await writeTinyModel(model, { maxPosition: 8192 });
   const limits = ["--model", model, ...recipe, "--limits", "maxResponseTokens=8000,maxTokens=8100"];
-  const child = start(...limits, "--baseline", "direct");
-  child.stdin.write(`${question}\n`);
-  child.stdout.once("data", () => child.kill("SIGINT"));
-  const { code, stdout, stderr } = await outputOf(child);
+  const call = new CliCall(["ask", ...limits, "--baseline", "direct"]);
+  call.stdin.write(`${question}\n`);
+  await call.until(/./);
+  const { code, stdout, stderr } = await call.interrupt();
   assert.equal(code, 1);
   assert.match(stdout, /no answer \(aborted\)/);
   assert.equal(stderr, "");

@@ -8,9 +8,11 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { freePort } from "../../../../lib/comm/free-port.ts";
 import { Adapter } from "../../../../lib/model/adapter.ts";
 import { Model } from "../../../../lib/model/model.ts";
 import { projectRoot } from "../../../project.ts";
+import { runCliOn } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -28,18 +30,9 @@ await writeFile(
   JSON.stringify({ ...config, chat_template: template }),
 );
 
-const program = [join(projectRoot, "bin", "seekrl.mjs"), "chat"];
-const env = { ...process.env, SEEKRL_STATE: path("state") };
-
 /** A chat whose lines come from a pipe. */
-async function chat(lines: readonly string[], ...args: string[]) {
-  const child = spawn(process.execPath, [...program, ...args], { env });
-  let [stdout, stderr] = ["", ""];
-  child.stdout.on("data", (chunk) => (stdout += chunk));
-  child.stderr.on("data", (chunk) => (stderr += chunk));
-  child.stdin.end(lines.map((line) => `${line}\n`).join(""));
-  const [code] = (await once(child, "close")) as [number | null];
-  return { code, stdout, stderr };
+function chat(lines: readonly string[], ...args: string[]) {
+  return runCliOn(lines.map((line) => `${line}\n`).join(""), "chat", ...args);
 }
 
 /** What a request to the server holds. */
@@ -169,8 +162,7 @@ test("a server that refuses, breaks off with an error or is not there says so", 
   assert.equal(failed.code, 1);
   assert.match(failed.stderr, /ERR_REMOTE: the server: out of blocks/);
   server.close();
-  await once(server, "close");
-  const gone = await chat(["Hi"], "--endpoint", url);
+  const gone = await chat(["Hi"], "--endpoint", `http://127.0.0.1:${await freePort()}`);
   assert.match(gone.stderr, /ERR_REMOTE: http:\/\/127\.0\.0\.1:\d+\/v1\/models: .*ECONNREFUSED/);
 });
 
@@ -206,7 +198,9 @@ test("in a terminal Ctrl-C stops the answer at the server too, a paste is one me
       news.emit("news");
     });
   });
-  const command = [process.execPath, ...program, "--endpoint", url].join(" ");
+  const program = [process.execPath, join(projectRoot, "bin", "seekrl.mjs"), "chat"];
+  const env = { ...process.env, SEEKRL_STATE: path("state") };
+  const command = [...program, "--endpoint", url].join(" ");
   const child = spawn("script", ["-qec", command, "/dev/null"], { env });
   let said = "";
   child.stdout.on("data", (chunk) => {

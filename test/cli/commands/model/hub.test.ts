@@ -7,7 +7,8 @@ import { after, before, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { type ModelHub, startModelHub } from "../../../remote/hub/model-hub.ts";
 import { withCallsJoined } from "../../../site/code-blocks.ts";
-import { runCli, runCliIn, runCliWith } from "../../run-cli.ts";
+import { runCli, runCliIn } from "../../run-cli.ts";
+import { withVariables } from "../../variables.ts";
 
 const id = "Qwen/Qwen2.5-0.5B-Instruct";
 let [folder, hub] = ["", undefined] as unknown as [string, ModelHub];
@@ -21,17 +22,15 @@ before(async () => {
     ),
   );
   hub = await startModelHub(id, Object.fromEntries(files));
+  Object.assign(process.env, { HF_ENDPOINT: hub.url, HF_HUB_CACHE: join(folder, "cache"), HF_TOKEN: "" });
 });
 after(async () => {
   await hub?.[Symbol.asyncDispose]();
   await rm(folder, { recursive: true });
 });
 
-const run = (...args: string[]) =>
-  runCliWith({ HF_ENDPOINT: hub.url, HF_HUB_CACHE: join(folder, "cache"), HF_TOKEN: "" }, ...args);
-
 test("a model is fetched by its name, once, and used from then on", async () => {
-  const first = await run("tokenize", "--model", id, "--text", "Who founded Evertech?", "--json");
+  const first = await runCli("tokenize", "--model", id, "--text", "Who founded Evertech?", "--json");
   assert.equal(first.code, 0, first.stderr);
   assert.match(
     first.stderr,
@@ -46,7 +45,7 @@ test("a model is fetched by its name, once, and used from then on", async () => 
     "--json",
   );
   assert.equal(first.stdout, here.stdout);
-  const again = await run("tokenize", "--model", `${id}@main`, "--text", "Who", "--json");
+  const again = await runCli("tokenize", "--model", `${id}@main`, "--text", "Who", "--json");
   assert.match(again.stderr, /from the cache/);
 });
 
@@ -55,7 +54,18 @@ test("a training notes name and commit, and its adapter names its model by them"
   const out = join(folder, "run");
   await writeFile(data, `${JSON.stringify({ prompt: "Who founded Evertech?", completion: " Mira" })}\n`);
   const sizes = ["--epochs", "1", "--checkpoint-every", "1"];
-  const tuned = await run("sft", "--model", id, "--data", data, "--out", out, "--lora", "rank=2", ...sizes);
+  const tuned = await runCli(
+    "sft",
+    "--model",
+    id,
+    "--data",
+    data,
+    "--out",
+    out,
+    "--lora",
+    "rank=2",
+    ...sizes,
+  );
   assert.equal(tuned.code, 0, tuned.stderr);
   assert.match(
     await readFile(join(out, "config.yaml"), "utf8"),
@@ -63,7 +73,7 @@ test("a training notes name and commit, and its adapter names its model by them"
   );
   const peft = JSON.parse(await readFile(join(out, "model", "adapter_config.json"), "utf8"));
   assert.deepEqual([peft.base_model_name_or_path, peft.revision], [id, hub.commit]);
-  const asked = await run(
+  const asked = await runCli(
     "generate",
     "--model",
     join(out, "model"),
@@ -78,13 +88,12 @@ test("a training notes name and commit, and its adapter names its model by them"
 });
 
 test("a path with a slip of the pen is said to be no path, and no name either", async () => {
-  const { code, stderr } = await run("generate", "--model", "modles/qwen", "--prompt", "Who");
+  const { code, stderr } = await runCli("generate", "--model", "modles/qwen", "--prompt", "Who");
   assert.equal(code, 1);
   assert.match(stderr, /modles\/qwen: no such file or folder here; on the hub: .*got 404/);
 });
 
 test("a model that the package brings is found by the path that a clone has, in any folder", async () => {
-  process.env.HF_ENDPOINT = hub.url;
   const { code, stderr } = await runCliIn(
     folder,
     "generate",
@@ -93,7 +102,6 @@ test("a model that the package brings is found by the path that a clone has, in 
     "--prompt",
     "Who",
   );
-  delete process.env.HF_ENDPOINT;
   assert.equal(code, 0, stderr);
   const shipped = relative(folder, join(projectRoot, "world", "checkpoint"));
   assert.ok(stderr.includes(`world/checkpoint: the one that seekrl brings, ${shipped}\n`), stderr);
@@ -101,14 +109,9 @@ test("a model that the package brings is found by the path that a clone has, in 
 
 test("a model of the hub is planned from its config.json alone, later without the hub", async () => {
   const cache = join(folder, "plan-cache");
-  const plan = (model: string, environment = {}) =>
-    runCliWith(
-      { HF_ENDPOINT: hub.url, HF_HUB_CACHE: cache, HF_TOKEN: "", ...environment },
-      ...["plan", "--model", model, "--gpus", "1", "--json"],
-    );
-  const here = await runCli(
-    ...["plan", "--model", join(projectRoot, "world", "checkpoint"), "--gpus", "1", "--json"],
-  );
+  using _cache = withVariables({ HF_HUB_CACHE: cache });
+  const plan = (model: string) => runCli("plan", "--model", model, "--gpus", "1", "--json");
+  const here = await plan(join(projectRoot, "world", "checkpoint"));
   const first = await plan(id);
   assert.equal(first.code, 0, first.stderr);
   assert.deepEqual(JSON.parse(first.stdout).plans, JSON.parse(here.stdout).plans);
@@ -116,9 +119,9 @@ test("a model of the hub is planned from its config.json alone, later without th
     await readdir(join(cache, "models--Qwen--Qwen2.5-0.5B-Instruct", "snapshots", hub.commit)),
     ["config.json"],
   );
-  const away = { HF_HUB_OFFLINE: "1", HF_ENDPOINT: "http://127.0.0.1:9" };
-  assert.deepEqual((await plan(id, away)).stdout, first.stdout);
-  const other = await plan("Qwen/Qwen9", away);
+  using _away = withVariables({ HF_HUB_OFFLINE: "1", HF_ENDPOINT: "http://127.0.0.1:9" });
+  assert.deepEqual((await plan(id)).stdout, first.stdout);
+  const other = await plan("Qwen/Qwen9");
   assert.match(
     other.stderr,
     /^ERR_IO: Qwen\/Qwen9: no such file or folder here; .*not in the cache.*Remedy/m,
@@ -133,7 +136,7 @@ test("the calls of the page about models end well", async () => {
   ];
   assert.equal(calls.length, 2);
   for (const [, call = "", prompt = ""] of calls) {
-    const { code, stderr } = await run(...call.split(" "), "--prompt", prompt, "--max-tokens", "2");
+    const { code, stderr } = await runCli(...call.split(" "), "--prompt", prompt, "--max-tokens", "2");
     assert.equal(code, 0, stderr);
   }
 });

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runAndDisturb, runCli } from "../../run-cli.ts";
+import { runCli } from "../../run-cli.ts";
+import { spawnAndDisturb } from "../../spawn-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const model = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -123,14 +124,17 @@ test("a folder without a model is named as such, one without a tokenizer too", a
 });
 
 test("Ctrl-C ends the command with exit code 1 and keeps what was written", async () => {
-  const { code, stdout } = await runAndDisturb((child) => child.kill("SIGINT"), ...(await longGeneration()));
+  const { code, stdout } = await spawnAndDisturb(
+    (child) => child.kill("SIGINT"),
+    ...(await longGeneration()),
+  );
   assert.equal(code, 1);
   assert.ok(stdout.length > 0 && stdout.endsWith("\n"));
 });
 
 test("a reader that leaves, as head does, ends the command without a complaint", async () => {
   const args = await longGeneration();
-  const { code, stderr } = await runAndDisturb((child) => child.stdout.destroy(), ...args);
+  const { code, stderr } = await spawnAndDisturb((child) => child.stdout.destroy(), ...args);
   assert.deepEqual([code, stderr], [1, ""]);
 });
 

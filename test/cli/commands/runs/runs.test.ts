@@ -1,7 +1,5 @@
 /** `seekrl runs` from outside, on a real training and a real evaluation. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { EventEmitter, once } from "node:events";
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +11,7 @@ import { lockFolder } from "../../../../lib/base/files/folder-lock.ts";
 import { writeQuestions } from "../../../../lib/data/question.ts";
 import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
+import { CliCall, runCli } from "../../run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -160,31 +158,18 @@ test("tail follows a run that is written, notices when it goes back, and ends wi
     `${JSON.stringify({ step, "reward/mean": step / 10, "reward/total": step / 10, "seconds/train": 1 })}\n`;
   await writeFile(join(live, "metrics.jsonl"), line(1) + line(2));
   await writeFile(join(live, "config.yaml"), "steps: 9\n");
-  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "runs", "tail", live]);
-  let said = "";
-  const news = new EventEmitter();
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk) => {
-      said += chunk;
-      news.emit("said");
-    });
-  }
-  const heard = async (pattern: RegExp): Promise<void> => {
-    const signal = AbortSignal.timeout(60_000);
-    while (!pattern.test(said)) await once(news, "said", { signal }).catch(() => assert.match(said, pattern));
-  };
-  await heard(/step 2\/9/);
+  const call = new CliCall(["runs", "tail", live]);
+  await call.until(/step 2\/9/);
   // A line that is written in two pieces is shown when it is whole.
   await appendFile(join(live, "metrics.jsonl"), line(3).slice(0, 9));
   await appendFile(join(live, "metrics.jsonl"), line(3).slice(9));
-  await heard(/step 3\/9/);
+  await call.until(/step 3\/9/);
   await writeFile(join(live, "metrics.jsonl"), line(1));
-  await heard(/went back to its checkpoint of step 1/);
+  await call.until(/went back to its checkpoint of step 1/, "stderr");
   await appendFile(join(live, "metrics.jsonl"), line(2));
-  await heard(/went back[\s\S]*step 2\/9/);
+  await call.until(/step 3\/9[\s\S]*step 2\/9/);
   lock.close();
-  const [code] = await once(child, "close");
-  assert.equal(code, 0);
+  assert.equal((await call.ended).code, 0);
 });
 
 test("Ctrl-C ends the tail of a live run, which is no failure", async () => {
@@ -192,11 +177,10 @@ test("Ctrl-C ends the tail of a live run, which is no failure", async () => {
   await mkdir(live);
   const lock = await lockFolder(live);
   await writeFile(join(live, "metrics.jsonl"), '{"step":1,"loss":2}\n');
-  const child = spawn(process.execPath, [join(projectRoot, "bin", "seekrl.mjs"), "runs", "tail", live]);
-  child.stdout.once("data", () => child.kill("SIGINT"));
-  const [code] = await once(child, "close");
+  const call = new CliCall(["runs", "tail", live]);
+  await call.until(/\n/);
+  assert.equal((await call.interrupt()).code, 0);
   lock.close();
-  assert.equal(code, 0);
 });
 
 test("a report colours the tokens of the log, and the page has the run's own numbers", async () => {

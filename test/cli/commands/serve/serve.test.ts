@@ -1,14 +1,12 @@
 /** `seekrl serve` from outside: what its options make of requests. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { codeBlocks, shellCalls } from "../../../site/code-blocks.ts";
-import { runCli } from "../../run-cli.ts";
+import { runCli, startServing } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -20,17 +18,9 @@ await writeFile(join(model, "chat_template.jinja"), "{{ messages[0].content }}|{
 
 const golden = join(projectRoot, "test", "golden", "embed");
 
-/** Starts the program; it is stopped with the test. */
+/** The address of a server, which is stopped with the test. */
 async function served(t: TestContext, ...args: string[]): Promise<string> {
-  const program = join(projectRoot, "bin", "seekrl.mjs");
-  const all = [program, "serve", "--model", model, "--port", "0", "--json", ...args];
-  const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(async () => {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return (JSON.parse(String(line)) as { url: string }).url;
+  return (await startServing(t, ["serve", "--model", model, ...args])).url;
 }
 
 async function ask<Answer>(url: string, body: object): Promise<Answer> {

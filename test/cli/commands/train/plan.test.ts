@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { scalingRows, tableLines } from "../../../plan/make-table.ts";
 import { projectRoot } from "../../../project.ts";
-import { runCli, runCliWith } from "../../run-cli.ts";
+import { runCli } from "../../run-cli.ts";
+import { withVariables } from "../../variables.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-"));
 after(() => rmSync(folder, { recursive: true }));
@@ -69,10 +70,8 @@ test("the best layout is one that a job can have, where one of these fits; other
 });
 
 test("without a network the sizes that need none are named, and help marks what must be given", async () => {
-  const away = await runCliWith(
-    { HF_HUB_OFFLINE: "1", HF_HUB_CACHE: join(folder, "hub") },
-    ...["plan", "--model", "acme/large", "--gpus", "8"],
-  );
+  using _away = withVariables({ HF_HUB_OFFLINE: "1", HF_HUB_CACHE: join(folder, "hub") });
+  const away = await runCli("plan", "--model", "acme/large", "--gpus", "8");
   assert.equal(away.code, 1);
   assert.match(
     away.stderr,

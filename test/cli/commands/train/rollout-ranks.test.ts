@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runCli } from "../../run-cli.ts";
-import { corpus, folder, index, model, questions, runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { corpus, folder, index, model, questions } from "../../tiny-corpus.ts";
 
 test("a process that generates and one that trains end with the model and the evaluations of one that does both", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);

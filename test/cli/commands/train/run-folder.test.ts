@@ -1,7 +1,5 @@
 /** Run folders of the commands that train, as a user meets them. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,8 +13,10 @@ import { algorithms } from "../../../../lib/train/algorithm/algorithm.ts";
 import { projectRoot } from "../../../project.ts";
 import { startFaultServer } from "../../../remote/fault-server.ts";
 import { startModelHub } from "../../../remote/hub/model-hub.ts";
-import { runCli, runCliIn, runCliWith } from "../../run-cli.ts";
+import { runCli, runCliIn } from "../../run-cli.ts";
+import { resultOf, startCli } from "../../spawn-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
+import { withVariables } from "../../variables.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
@@ -52,23 +52,16 @@ test("the configuration in a run's folder gives the same run again", async () =>
 
 test("data of the hub is trained on by its address, which the run's folder pins to a commit", async () => {
   await using hub = await startModelHub("acme/talk", { "sets/train.jsonl": Buffer.from(asLines(rows)) });
-  const environment = { HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("hub") };
+  using _hub = withVariables({ HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("hub") });
   const data = ["--data", "hf://datasets/acme/talk/sets/train.jsonl", "--epochs", "2"];
   const given = ["--model", path("model"), "--batch-size", "2", "--learning-rate", "1e-3"];
-  const there = await runCliWith(environment, "sft", ...given, ...data, "--out", path("hub-run"));
+  const there = await runCli("sft", ...given, ...data, "--out", path("hub-run"));
   assert.equal(there.code, 0, there.stderr);
   const config = parse(await readFile(path("hub-run/config.yaml"), "utf8"));
   assert.equal(config.data, `hf://datasets/acme/talk@${hub.commit}/sets/train.jsonl`);
   hub.files.set("sets/train.jsonl", Buffer.from("changed"));
-  const offline = { ...environment, HF_HUB_OFFLINE: "1" };
-  const again = await runCliWith(
-    offline,
-    "sft",
-    "--config",
-    path("hub-run/config.yaml"),
-    "--out",
-    path("hub-again"),
-  );
+  using _offline = withVariables({ HF_HUB_OFFLINE: "1" });
+  const again = await runCli("sft", "--config", path("hub-run/config.yaml"), "--out", path("hub-again"));
   assert.equal(again.code, 0, again.stderr);
   assert.ok((await weights("hub-run")).equals(await weights("hub-again")));
 });
@@ -82,10 +75,10 @@ test("a training goes on with the commits of its run, wherever the branches of t
     ),
   );
   await using hub = await startModelHub("acme/moving", files);
-  const environment = { HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("moving-hub") };
+  using _hub = withVariables({ HF_ENDPOINT: hub.url, HF_TOKEN: "", HF_HUB_CACHE: path("moving-hub") });
   const given = ["--model", "acme/moving", "--data", path("data.jsonl"), "--batch-size", "2"];
   const run = (...args: string[]) =>
-    runCliWith(environment, "sft", ...given, "--learning-rate", "1e-3", "--checkpoint-every", "1", ...args);
+    runCli("sft", ...given, "--learning-rate", "1e-3", "--checkpoint-every", "1", ...args);
   const first = await run("--epochs", "1", "--out", path("moving"));
   assert.equal(first.code, 0, first.stderr);
   hub.files.set("generation_config.json", Buffer.from('{ "eos_token_id": 1 }'));
@@ -219,25 +212,14 @@ test("sft, demo and data generate refuse a folder or file that another process w
 
 test("a terminal that is closed ends a training as Ctrl-C does, with a checkpoint of its last step", async () => {
   const args = ["sft", "--model", path("model"), "--data", path("data.jsonl"), "--out", path("hung-up")];
-  const program = [
-    join(projectRoot, "bin", "seekrl.mjs"),
-    ...args,
-    "--epochs",
-    "100000",
-    "--batch-size",
-    "2",
-  ];
-  const child = spawn(process.execPath, program, { stdio: ["ignore", "ignore", "pipe"] });
-  let text = "";
-  child.stderr.on("data", (chunk) => {
-    text += chunk;
-  });
+  const child = startCli([...args, "--epochs", "100000", "--batch-size", "2"]);
+  const result = resultOf(child);
   const metrics = () => readFile(path("hung-up/metrics.jsonl"), "utf8").catch(() => "");
   while ((await metrics()).split("\n").length <= 3) await new Promise((resolve) => setTimeout(resolve, 20));
   child.kill("SIGHUP");
-  const [code] = await once(child, "exit");
+  const { code, stderr } = await result;
   assert.equal(code, 1);
-  assert.match(text, /ERR_ABORTED: interrupted; the same command goes on from the last finished step/);
+  assert.match(stderr, /ERR_ABORTED: interrupted; the same command goes on from the last finished step/);
   const resumed = await sft(
     "--data",
     path("data.jsonl"),

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { projectRoot } from "../../../project.ts";
 import { startFaultServer } from "../../../remote/fault-server.ts";
-import { runCli } from "../../run-cli.ts";
-import { corpus, folder, index, jsonLines, model, questions, runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { corpus, folder, index, jsonLines, model, questions } from "../../tiny-corpus.ts";
 
 test("a model is fine-tuned, and trained by its rewards; each result is a model folder", async () => {
   await runJson("index", "build", "--corpus", corpus, "--out", index);

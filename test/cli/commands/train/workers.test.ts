@@ -1,25 +1,14 @@
 /** `train --worker` with `serve --accept-weights` from outside. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { projectRoot } from "../../../project.ts";
-import { runCli } from "../../run-cli.ts";
-import { corpus, folder, index, model, questions, runJson } from "../../tiny-corpus.ts";
+import { runCli, runJson, startServing } from "../../run-cli.ts";
+import { corpus, folder, index, model, questions } from "../../tiny-corpus.ts";
 
 /** A server of the model for as long as the test. */
 async function served(t: TestContext, ...args: string[]): Promise<string> {
-  const program = join(projectRoot, "bin", "seekrl.mjs");
-  const all = [program, "serve", "--model", model, "--port", "0", "--json", "--accept-weights", ...args];
-  const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "inherit"] });
-  t.after(async () => {
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  });
-  const [line] = (await once(child.stdout, "data")) as [Buffer];
-  return (JSON.parse(String(line)) as { url: string }).url;
+  return (await startServing(t, ["serve", "--model", model, "--accept-weights", ...args])).url;
 }
 
 test("two steps with a worker alone end with the model of local rollouts, and say who rolled out", async (t) => {
