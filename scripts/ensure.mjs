@@ -1,4 +1,7 @@
-/** Makes sure that the checkout is set up. `node scripts/ensure.mjs node file.mjs ...` runs a command after that. */
+/**
+ * Makes sure that the checkout is set up. `node scripts/ensure.mjs [--tests] node file.mjs ...` runs a command after that;
+ * `--tests` sets up the native test programs too.
+ */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,18 +16,20 @@ function run(program, args) {
 }
 
 /** Builds what has changed; ends this process where that fails. */
-export function ensureBuilt() {
-  if (!existsSync(join(root, "node_modules", "typescript"))) {
+export function ensureBuilt({ withTests = false } = {}) {
+  if (!existsSync(join(root, "node_modules", "typescript-native"))) {
     process.stderr.write("seekrl: npm ci: packages first, then what it builds, which says how far it is\n");
-    // Installing runs the set-up and the TypeScript compiler too (`install` and `prepare` in package.json).
+    // Which sets up too (`install` in package.json).
     run("npm", ["ci", "--no-audit", "--no-fund"]);
-  } else {
-    run("npm", ["run", "--silent", "build"]);
+    if (!withTests) return;
   }
+  run("npm", ["run", "--silent", "build", ...(withTests ? ["--", "--tests"] : [])]);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  ensureBuilt();
-  const [program, ...args] = process.argv.slice(2);
+  const given = process.argv.slice(2);
+  const withTests = given[0] === "--tests";
+  ensureBuilt({ withTests });
+  const [program, ...args] = given.slice(withTests ? 1 : 0);
   run(program, args);
 }

@@ -3,7 +3,6 @@ import { mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readCall } from "./pack/call.mjs";
-import { compileChanged } from "./pack/fresh.mjs";
 import { stageLibtorch } from "./pack/libtorch-package.mjs";
 import { stageMain } from "./pack/main-package.mjs";
 import { stagePlatform } from "./pack/platform-package.mjs";
@@ -11,6 +10,7 @@ import { platformOf } from "./pack/platforms.mjs";
 import { writeSbom } from "./pack/sbom.mjs";
 import { pack, packedManifests } from "./pack/tarball.mjs";
 import { runMain, SetupError, say } from "./setup/report.mjs";
+import { compileTypeScript } from "./setup/typescript.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 
@@ -18,7 +18,7 @@ const stages = {
   platform: (folder) => stagePlatform(platformOf(), folder, root),
   libtorch: (folder) => stageLibtorch(platformOf(), folder, root),
   seekrl: async (folder, out) => {
-    await compileChanged(root);
+    await compileTypeScript(root);
     await stageMain(await packedManifests(out), folder, root);
   },
 };

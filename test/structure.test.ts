@@ -175,6 +175,24 @@ test("kernels know neither torch nor JavaScript", () => {
   assert.deepEqual(wrong, []);
 });
 
+test("the headers that take longest to compile are read by one unit each", () => {
+  const cmake = read("CMakeLists.txt");
+  const inOps = (file: string): boolean => file.startsWith("native/ops/") || cmake.includes(file);
+  const places: [RegExp, (file: string) => boolean][] = [
+    [/#include <torch\/csrc\/autograd/, inOps],
+    [/#include <torch\/csrc\/distributed/, (file) => file.startsWith("native/comm/")],
+    [/#include <(torch\/torch|torch\/extension|ATen\/ATen|torch\/all)\.h>/, () => false],
+  ];
+  for (const file of trackedFiles("native")) {
+    const text = read(file);
+    for (const [header, isPlace] of places)
+      assert.ok(!header.test(text) || isPlace(file), `${file} includes ${header.source}`);
+    // A header of ours that reads them would bring them into every unit that names it.
+    const isLight = !file.endsWith(".h") || /native\/(ops\/attention\/saved_rule|comm\/)/.test(file);
+    assert.ok(isLight || !/#include <torch\/csrc\/(autograd|distributed)/.test(text), file);
+  }
+});
+
 test("no source file is longer than 500 lines", () => {
   const sources = trackedFiles("lib", "apps", "web", "native", "test", "bench", "scripts").filter((file) =>
     /\.(tsx?|mjs|css|h|cpp|cu|cuh|py)$/.test(file),

@@ -21,9 +21,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// How often one who waits looks whether all are still there.
-constexpr milliseconds kLook{200}, kSoon{10};
-
 // How long the store may take for its last answers beyond the time that all have to come.
 constexpr milliseconds kLast{5000};
 

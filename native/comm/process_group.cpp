@@ -18,9 +18,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often one who waits looks whether all are still there.
-constexpr milliseconds kLook{200}, kSoon{10};
-
 bool is_done(c10d::Work& work, milliseconds most) {
   try {
     return work.wait(most);

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <string>
@@ -17,6 +18,9 @@
 #include "comm/watch.h"
 
 namespace seekrl::comm {
+
+// How often one who waits looks whether all are still there.
+constexpr std::chrono::milliseconds kLook{200}, kSoon{10};
 
 struct ProcessGroup::Parts {
   Connections connections;  // before all others, so that it knows theirs

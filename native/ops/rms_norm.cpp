@@ -28,15 +28,15 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr int64_t kBlockRows = 128;
+constexpr int64_t kNormRows = 128;
 
 // Calls body(first row, number of rows, block) for blocks of rows.
 template <class Body>
 void for_row_blocks(int64_t num_rows, int64_t width, const Body& body) {
-  const int64_t num_blocks = (num_rows + kBlockRows - 1) / kBlockRows;
+  const int64_t num_blocks = (num_rows + kNormRows - 1) / kNormRows;
   claim_items(num_blocks, num_rows * width * 4, [&](int64_t block) {
-    const int64_t first = block * kBlockRows;
-    body(first, std::min(kBlockRows, num_rows - first), block);
+    const int64_t first = block * kNormRows;
+    body(first, std::min(kNormRows, num_rows - first), block);
   });
 }
 
@@ -79,7 +79,7 @@ class RmsNormFunction : public torch::autograd::Function<RmsNormFunction> {
     const int64_t d = weight_D.size(0), m = x.numel() / d;
     at::Tensor x_grad = at::empty_like(x);
     // Each block has its own sum, so that the total does not depend on the threads.
-    at::Tensor weight_grads_BD = at::zeros({(m + kBlockRows - 1) / kBlockRows, d}, x.options());
+    at::Tensor weight_grads_BD = at::zeros({(m + kNormRows - 1) / kNormRows, d}, x.options());
     float *to = x_grad.mutable_data_ptr<float>(), *weight_to = weight_grads_BD.mutable_data_ptr<float>();
     for_row_blocks(m, d, [&](int64_t first, int64_t count, int64_t block) {
       kernels::rms_norm_backward(to + first * d, weight_to + block * d, y_grad.const_data_ptr<float>() + first * d,

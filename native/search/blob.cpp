@@ -66,6 +66,12 @@ void BlobWriter::write(const void* data, size_t num_bytes) {
   buffer_.insert(buffer_.end(), bytes, bytes + num_bytes);
 }
 
+void BlobWriter::write_padded(const void* data, size_t num_bytes) {
+  constexpr std::array<std::byte, 64> kZeros = {};
+  write(data, num_bytes);
+  write(kZeros.data(), padded(num_bytes) - num_bytes);
+}
+
 void BlobWriter::finish(const BlobNumbers& numbers) {
   flush();
   const uint64_t payload_bytes = static_cast<uint64_t>(file_.size()) - sizeof(BlobHeader);

@@ -35,6 +35,9 @@ BlobHeader make_header(BlobKind kind, uint64_t payload_bytes, uint64_t checksum,
 // ERR_FORMAT unless it is whole, of our format and of this kind.
 void check_header(const std::string& path, const BlobHeader& header, BlobKind kind);
 
+// Sections of a payload that are padded begin on cache lines, so that rows of whole lines never straddle one.
+inline size_t padded(size_t num_bytes) { return (num_bytes + 63) / 64 * 64; }
+
 // Only `finish` makes the file appear under its name.
 class BlobWriter {
  public:
@@ -45,6 +48,8 @@ class BlobWriter {
   void write(const std::vector<T>& values) {
     write(values.data(), values.size() * sizeof(T));
   }
+  // Zeros follow to the end of the cache line.
+  void write_padded(const void* data, size_t num_bytes);
   void finish(const BlobNumbers& numbers);
 
  private:

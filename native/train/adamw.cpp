@@ -54,7 +54,7 @@ int num_owners(const AdamWOptions& options) {
   return options.zero > 0 && options.process_group ? options.process_group->size() : 1;
 }
 
-void check(const std::vector<model::Parameter>& parameters, const AdamWOptions& options) {
+void check_adamw(const std::vector<model::Parameter>& parameters, const AdamWOptions& options) {
   require(!parameters.empty(), ErrorCode::kArgument, "AdamW: expected at least one parameter");
   for (const auto& [name, value] : parameters) {
     require(!value.requires_grad(), ErrorCode::kState, name, ": is trained already; close its other trainer first");
@@ -88,7 +88,7 @@ AdamW::AdamW(std::vector<model::Parameter> parameters, AdamWOptions options, Sli
       layout_(parameters_, num_owners(options_)),
       pieces_(layout_.pieces(rank())) {
   at::NoGradGuard no_grad;
-  check(parameters_, options_);
+  check_adamw(parameters_, options_);
   if (parallel_.is_split()) check_sliced(options_);
   enter(Work::kTrain);  // what an idle engine holds may be where its state will be
   const std::shared_ptr<comm::ProcessGroup>& group = options_.process_group;

@@ -21,7 +21,7 @@ at::Tensor per_row(const char* name, const std::vector<float>& values, size_t nu
 
 ops::Spans spans_of(const BatchArrays& arrays) {
   ops::Spans spans = {arrays.span_starts, arrays.span_parents};
-  ops::check(spans, static_cast<int64_t>(arrays.tokens.size()));
+  ops::check_spans(spans, static_cast<int64_t>(arrays.tokens.size()));
   for (int64_t span = 0; span < spans.count(); ++span) {
     require(spans.length(span) > 0, ErrorCode::kRange, "spanStarts: expected increasing offsets, got ",
             spans.starts[span], " twice");

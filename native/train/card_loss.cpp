@@ -68,7 +68,7 @@ at::Tensor card_policy_loss(const at::Tensor& logprob_R, const at::Tensor& entro
                                         .entropy_coef = static_cast<float>(options.entropy_coef),
                                         .kl = options.kl,
                                         .kl_coef = static_cast<float>(options.kl_coef)};
-  ops::check(ops::card().policy_rows(rows, settings, ops::stream_of(logprob)));
+  ops::require_launched(ops::card().policy_rows(rows, settings, ops::stream_of(logprob)));
   return KnownGradients::apply(logprob_R, entropy_R, logprob_grad, entropy_grad, sums.on(logprob.device()));
 }
 
@@ -81,7 +81,7 @@ at::Tensor card_value_loss(const at::Tensor& values_R, const Batch& batch, doubl
                                 .returns_R = rows_of(batch.returns_R),
                                 .old_values_R = clip > 0.0 ? rows_of(batch.old_values_R) : nullptr,
                                 .num_rows = values.size(0)};
-  ops::check(ops::card().value_rows(rows, static_cast<float>(clip), ops::stream_of(values)));
+  ops::require_launched(ops::card().value_rows(rows, static_cast<float>(clip), ops::stream_of(values)));
   return KnownGradients::apply(values_R, std::nullopt, values_grad, std::nullopt, sums.on(values.device()));
 }
 

@@ -1,6 +1,5 @@
 /** Brings what is built up to date before it is packed, so that nothing is packed that is older than its sources. */
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -37,18 +36,4 @@ export async function bringUpToDate(root, files) {
       `the addons are older than their sources, which do not build:\n${shown}\nRemedy: npm run build.`,
     );
   }
-}
-
-/**
- * Compiles the TypeScript and builds the studio's page, where they have changed: `dist` is that of the last compilation,
- * and a checkout may have changed since without one.
- *
- * @param root - the checkout
- * @throws where they do not compile; the compiler has said why
- */
-export async function compileChanged(root) {
-  const prepare = join(root, "scripts", "prepare.mjs");
-  const [status] = await once(spawn(process.execPath, [prepare], { stdio: "inherit" }), "exit");
-  if (status !== 0)
-    throw new SetupError("dist is older than its sources, which do not compile: nothing is packed.");
 }

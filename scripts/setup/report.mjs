@@ -8,7 +8,26 @@ export class SetupError extends Error {
   }
 }
 
+/** What the last line of the terminal shows until something else is said. */
+let shown = "";
+
+export const isTerminal = () => process.stderr.isTTY === true;
+
+/** Shows a line on the terminal in place of the one before; a narrow terminal gets its beginning. */
+export function showLine(line) {
+  const text = `seekrl: ${line}`.slice(0, (process.stderr.columns ?? 80) - 1);
+  process.stderr.write(`\r${text.padEnd(shown.length)}`);
+  shown = text;
+}
+
+/** Takes the line off again. */
+export function hideLine() {
+  if (shown !== "") process.stderr.write(`\r${" ".repeat(shown.length)}\r`);
+  shown = "";
+}
+
 export function say(line) {
+  hideLine();
   process.stderr.write(`seekrl: ${line}\n`);
 }
 

@@ -8,34 +8,49 @@ import { test } from "node:test";
 import { importScript, projectRoot } from "../project.ts";
 
 interface Progress {
+  finish(part: string): void;
   feed(chunk: string): void;
-  tick(): void;
-  end(): void;
+  left(): number | undefined;
 }
 
 type ProgressClass = new (options: {
-  readonly write: (text: string) => void;
-  readonly isTerminal: boolean;
+  readonly isFirst: boolean;
+  readonly jobs: number;
   readonly now: () => number;
 }) => Progress;
 
-const { BuildProgress } = (await importScript("scripts/setup/build-progress.mjs")) as {
-  BuildProgress: ProgressClass;
+const { Progress } = (await importScript("scripts/setup/progress.mjs")) as { Progress: ProgressClass };
+const { parallelSeconds, partOf, serialSeconds } = (await importScript("scripts/setup/work.mjs")) as {
+  parallelSeconds: Readonly<Record<string, number>>;
+  serialSeconds: Readonly<Record<string, number>>;
+  partOf(line: string): string | undefined;
 };
 
-/** What is written while a build prints one piece of output a second. */
-function shown(pieces: readonly string[], isTerminal: boolean): string[] {
-  const written: string[] = [];
+/** Plays a first set-up on a machine that is so many times as slow, two parts at once; the estimates in the middle of it. */
+function estimates(slowness: number): { readonly at: number; readonly left: number }[] {
   let seconds = 0;
-  const now = (): number => seconds * 1000;
-  const progress = new BuildProgress({ write: (text) => written.push(text), isTerminal, now });
-  for (const piece of pieces) {
-    seconds += 1;
-    progress.feed(piece);
-    if (piece === "") progress.tick();
+  const progress = new Progress({ isFirst: true, jobs: 2, now: () => seconds * 1000 });
+  const seen: { at: number; left: number }[] = [];
+  const look = (): unknown => seen.push({ at: seconds, left: (progress.left() ?? 0) / 1000 });
+  look();
+  for (const [part, each] of Object.entries(serialSeconds)) {
+    seconds += each;
+    progress.finish(part);
+    look();
   }
-  progress.end();
-  return written;
+  const cores = [seconds, seconds];
+  const ends = Object.entries(parallelSeconds).map(([part, each]) => {
+    const core = (cores[0] as number) <= (cores[1] as number) ? 0 : 1;
+    const end = (cores[core] as number) + each * slowness;
+    cores[core] = end;
+    return { part, end };
+  });
+  for (const { part, end } of ends.sort((a, b) => a.end - b.end)) {
+    seconds = end;
+    progress.finish(part);
+    look();
+  }
+  return seen;
 }
 
 test("npx does nothing in a clone that is not set up, so that its cache stays whole; npm is told what is missing", async () => {
@@ -48,16 +63,11 @@ test("npx does nothing in a clone that is not set up, so that its cache stays wh
         encoding: "utf8",
         env: { PATH: "", npm_command: command, npm_lifecycle_event: event },
       });
-    for (const [event, script, missing] of [
-      ["prepare", "prepare.mjs", /TypeScript is not installed. Remedy: npm ci/],
-      ["install", "setup/install.mjs", /no C\+\+ compiler was found. Remedy/],
-    ] as const) {
-      const quiet = run(event, script, "exec");
-      assert.deepEqual([quiet.status, quiet.stdout, quiet.stderr], [0, "", ""]);
-      const { status, stderr } = run(event, script, "ci");
-      assert.equal(status, 1);
-      assert.match(stderr, missing);
-    }
+    const quiet = run("install", "setup/install.mjs", "exec");
+    assert.deepEqual([quiet.status, quiet.stdout, quiet.stderr], [0, "", ""]);
+    const { status, stderr } = run("install", "setup/install.mjs", "ci");
+    assert.equal(status, 1);
+    assert.match(stderr, /no C\+\+ compiler was found. Remedy/);
     // The command that npx then runs is no lifecycle script: it does set up.
     assert.equal(run("npx", "setup/install.mjs", "exec").status, 1);
   } finally {
@@ -65,45 +75,33 @@ test("npx does nothing in a clone that is not set up, so that its cache stays wh
   }
 });
 
-test("a build shows its steps and the time left: one line that moves on a terminal, one now and then in a log", () => {
-  const steps = Array.from({ length: 40 }, (_, i) => `[${i + 1}/40] Building CXX object\nwarning\n`);
-  const line = (text: string): string => `seekrl: building the native addons: ${text}\n`;
-  assert.deepEqual(shown(steps, false), [
-    line("10 of 40 steps, 10 s so far, about 30 s left"),
-    line("20 of 40 steps, 20 s so far, about 20 s left"),
-    line("30 of 40 steps, 30 s so far, about 10 s left"),
-    line("40 of 40 steps, 40 s so far"),
-  ]);
-  const terminal = shown(["[1/3] Buil", "ding a\n[ 2/3] Building b\n", "[3/3] Linking\n"], true);
-  assert.equal(terminal.length, 4);
-  assert.ok(terminal.every((text) => text.startsWith("\r") && !text.includes("\n")));
-  assert.match(terminal[1] ?? "", /2 of 3 steps, 2 s so far, about 1 s left/);
-  assert.match(terminal[3] ?? "", /^\r *\r$/);
-  assert.match(shown(["[ 50%] Building\n"], true)[0] ?? "", /50 %, 1 s so far, about 1 s left/);
+test("a first set-up says from its start how long it takes, within a third, and on machines of other speeds once it has begun", () => {
+  for (const slowness of [1, 0.8, 1.3, 2]) {
+    const seen = estimates(slowness);
+    const end = seen.at(-1)?.at ?? 0;
+    assert.equal(seen.at(-1)?.left, 0);
+    const isSoonRight = slowness > 0.75 && slowness < 4 / 3;
+    for (const { at, left } of seen.filter(({ at }) => isSoonRight || (at > end / 3 && at < 0.8 * end)))
+      assert.ok(
+        Math.abs(left - (end - at)) <= (end - at) / 3 + 3,
+        `x${slowness} at ${at} s: said ${left} s, took ${end - at} s`,
+      );
+  }
 });
 
-test("a build says nothing of what is left before a tenth is done, and then reckons with the slower steps", () => {
-  // The first of 100 takes half a minute, the next 39 come at once out of a cache, then each takes 5 s.
-  const quiet = Array.from({ length: 29 }, () => "");
-  const cached = Array.from({ length: 40 }, (_, i) => `[${i + 1}/100] Building CXX object\n`);
-  const slow = Array.from({ length: 24 }, (_, i) => [
-    "",
-    "",
-    "",
-    "",
-    `[${i + 41}/100] Building CXX object\n`,
-  ]);
-  const log = shown([...quiet, cached[0]!, cached.slice(1).join(""), ...slow.flat()], false);
-  assert.deepEqual(
-    log.slice(0, 3).map((text) => text.replace(/.*addons: /, "")),
-    [
-      "looking at what there is, 10 s so far\n",
-      "looking at what there is, 20 s so far\n",
-      "1 of 100 steps, 30 s so far\n",
-    ],
-  );
-  // 37 are left, 5 s each: 185 s. All so far would say 146 / 63 s each, 86 s in all.
-  assert.match(log.at(-1) ?? "", /63 of 100 steps, 2 min so far, about 4 min left/);
+test("lines of ninja and make name the parts that the estimate knows", () => {
+  const line = (path: string): string => `[3/27] Building CXX object CMakeFiles/seekrl_core.dir/${path}.o`;
+  assert.equal(partOf(line("Unity/unity_ops_cxx.cxx")), "ops");
+  assert.equal(partOf(line("native/kernels/cpu/avx512_bf16.cpp")), "avx512_bf16");
+  assert.equal(partOf(line("native/search/vectors/dots/pair_products.c")), "pair_products");
+  assert.equal(partOf("[ 96%] Linking CXX shared library Release/seekrl.node"), "seekrl.node");
+});
+
+test("a later build counts steps and tells no time", () => {
+  const progress = new Progress({ isFirst: false, jobs: 2, now: () => 0 });
+  progress.feed("[1/3] Buil");
+  progress.feed("ding CXX object a\n");
+  assert.equal(progress.left(), undefined);
 });
 
 test("a step that takes long says so until it is done", async () => {
@@ -138,8 +136,4 @@ test("of a build that fails its errors are shown, or how it ended", async () => 
     errors.slice(0, 2).join("\n"),
   );
   assert.equal(errorLines("[1/2] a\n[2/2] b\nkilled\n", 2), "[2/2] b\nkilled");
-});
-
-test("a build that compiles nothing shows nothing", () => {
-  assert.deepEqual(shown(["-- Configuring done\n", "ninja: no work to do.\n"], true), []);
 });

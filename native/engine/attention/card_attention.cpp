@@ -96,7 +96,7 @@ void CardAttention::turn_and_write(int64_t layer, const model::Heads& heads) con
                              .norm_epsilon = static_cast<float>(heads.norm_eps),
                              .norm_offset = static_cast<float>(heads.norm_offset),
                              .dtype = ops::card_dtype(heads.query_THC)};
-  ops::check(ops::card().rotate(call, ops::stream_of(heads.query_THC)));
+  ops::require_launched(ops::card().rotate(call, ops::stream_of(heads.query_THC)));
 }
 
 cuda::PagedAttention CardAttention::attention(int64_t layer, const at::Tensor& query_THC,
@@ -134,13 +134,13 @@ at::Tensor CardAttention::attend(int64_t layer, model::Heads& heads, const kerne
   const at::Tensor& query_THC = heads.query_THC;
   cuda::PagedAttention call = attention(layer, query_THC, rule);
   if (step_.scratch != nullptr) {
-    ops::check(ops::card().paged_attention(call, ops::stream_of(query_THC)));
+    ops::require_launched(ops::card().paged_attention(call, ops::stream_of(query_THC)));
     return query_THC;
   }
   if (!tiles_.empty()) ops::card_paged_attention(call, tiles_, query_THC);
   call.tiles = step_.prefill_tiles;
   call.num_tiles = step_.num_prefill_tiles;
-  ops::check(ops::card().prefill_attention(call, ops::stream_of(query_THC)));
+  ops::require_launched(ops::card().prefill_attention(call, ops::stream_of(query_THC)));
   return query_THC;
 }
 

@@ -115,8 +115,8 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
       decoder_.forward(state_.ids(num_rows), state_.positions(num_rows), step.attention, {}, step.adapters);
   const at::Tensor logits_SV = decoder_.logits(hidden_SD);
   void* const stream = ops::stream_of(hidden_SD);
-  ops::check(ops::card().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
-  ops::check(ops::card().next_step(state_.next_step(num_rows), stream));
+  ops::require_launched(ops::card().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
+  ops::require_launched(ops::card().next_step(state_.next_step(num_rows), stream));
   step.has_run = true;
 }
 

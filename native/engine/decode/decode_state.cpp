@@ -78,7 +78,7 @@ void DecodeState::send_edits() {
   const at::Tensor there = at::empty({2 * std::ssize(edits_)}, words_.options());
   ops::send(there, edits_.data());
   const auto* const edits = reinterpret_cast<const cuda::WordEdit*>(there.const_data_ptr<int32_t>());
-  ops::check(ops::card().edit_words(at(0), edits, std::ssize(edits_), ops::stream_of(words_)));
+  ops::require_launched(ops::card().edit_words(at(0), edits, std::ssize(edits_), ops::stream_of(words_)));
   edits_.clear();
 }
 

@@ -124,7 +124,7 @@ std::vector<Sample> sample_on_card(const at::Tensor& logits_RV, const std::vecto
                                  .softcap = static_cast<float>(softcap),
                                  .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr()),
                                  .gives_logits = part > 0};
-  ops::check(ops::card().sample(call, ops::stream_of(logits)));
+  ops::require_launched(ops::card().sample(call, ops::stream_of(logits)));
   const at::Tensor home = drawn.to(at::kCPU);
   const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());
   std::vector<Sample> samples;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/cpu/exp.h"
+#include "kernels/cpu/reference_lanes.h"
 #include "kernels/logprob.h"
 #include "kernels/products/bf16.h"
 #include "kernels/products/matmul.h"
@@ -10,18 +11,6 @@
 #include "kernels/sampling.h"
 
 namespace seekrl::kernels::reference {
-
-namespace {
-
-// The tree that adds 16 lanes.
-float sum_lanes(float (&lanes)[16]) {
-  for (int width = 8; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
-}
-
-}  // namespace
 
 RowStats row_stats(const float* logits, int64_t size, float inverse_temperature) {
   return row_weights(nullptr, logits, size, inverse_temperature);

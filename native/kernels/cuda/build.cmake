@@ -1,8 +1,11 @@
 # The kernels for CUDA: a library of their own, which the addon opens when it finds a card, and the same sources on the
-# test's emulator. Neither needs libtorch; without nvcc the emulator alone is built.
+# test's emulator. Neither needs libtorch. scripts/setup asks for the library where libtorch is a CUDA build.
+option(SEEKRL_CUDA "Compile the kernels for CUDA, where there is nvcc" OFF)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
 
-find_program(SEEKRL_NVCC nvcc HINTS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+if(SEEKRL_CUDA)
+  find_program(SEEKRL_NVCC nvcc HINTS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
+endif()
 # Code for the first runs on every later card of its generation, its PTX on all later ones. "all" is what a release has.
 set(SEEKRL_CUDA_ARCHITECTURES "80" CACHE STRING "Compute capabilities to compile for, or all")
 set(CUDA_ARCHITECTURES ${SEEKRL_CUDA_ARCHITECTURES})
@@ -17,14 +20,14 @@ function(try_nvcc status words)
   set(${status} ${result} PARENT_SCOPE)
   set(${words} "${output}" PARENT_SCOPE)
 endfunction()
-if(SEEKRL_NVCC)
+if(SEEKRL_CUDA AND SEEKRL_NVCC)
   try_nvcc(nvcc_status nvcc_words)
   if(NOT nvcc_status EQUAL 0)
     message(WARNING "The kernels for CUDA are left out: ${SEEKRL_NVCC} does not compile C++20 here: ${nvcc_words}")
     set(SEEKRL_NVCC "")
   endif()
 endif()
-if(SEEKRL_NVCC)
+if(SEEKRL_CUDA AND SEEKRL_NVCC)
   set(CUDA_FLAGS -std=c++20 -O3 -I${CMAKE_SOURCE_DIR}/native -Xcompiler=-fPIC,-fvisibility=hidden -Xptxas=-v
       -Werror=all-warnings)
   foreach(architecture ${CUDA_ARCHITECTURES})
@@ -122,7 +125,7 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
   add_executable(seekrl_gpu_bench_emulated bench/gpu/device_emulated.cpp bench/gpu/fill.cu
     $<TARGET_OBJECTS:seekrl_gpu_bench_cases> $<TARGET_OBJECTS:seekrl_emulated_kernels>)
   emulate(seekrl_gpu_bench_emulated)
-  if(SEEKRL_NVCC)
+  if(SEEKRL_CUDA AND SEEKRL_NVCC)
     set(GPU_BENCH ${CMAKE_BINARY_DIR}/seekrl_gpu_bench_card)
     list(GET CUDA_ARCHITECTURES 0 oldest)
     add_custom_command(OUTPUT ${GPU_BENCH} VERBATIM COMMAND_EXPAND_LISTS

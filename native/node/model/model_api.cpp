@@ -30,7 +30,7 @@ model::RopeScaling rope_scaling(const std::string& kind) {
   return model::RopeScaling::kNone;
 }
 
-std::vector<double> to_doubles(const Napi::Value& value) {
+std::vector<double> rope_factors(const Napi::Value& value) {
   const auto list = value.As<Napi::Array>();
   std::vector<double> values(list.Length());
   for (uint32_t i = 0; i < list.Length(); ++i) values[i] = list.Get(i).ToNumber().DoubleValue();
@@ -65,7 +65,7 @@ model::RopeConfig to_rope_config(const Napi::Object& object) {
   }
   if (is(model::RopeScaling::kLongRope)) {
     const bool is_long = rope.most_positions > rope.original_max_position;
-    rope.divisors = to_doubles(scaling.Get(is_long ? "longFactors" : "shortFactors"));
+    rope.divisors = rope_factors(scaling.Get(is_long ? "longFactors" : "shortFactors"));
   }
   return rope;
 }

@@ -12,7 +12,7 @@ using search::CutTexts;
 using search::HashedEmbedder;
 using search::IdfCounter;
 
-constexpr int64_t kTextsPerTask = 16;
+constexpr int64_t kTextsPerEmbedding = 16;
 
 Napi::Value idf_counter_create(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] { return wrap(info.Env(), std::make_shared<IdfCounter>()); });
@@ -23,7 +23,7 @@ Napi::Value idf_counter_add(const Napi::CallbackInfo& info) {
     auto counter = held<IdfCounter>(info[0]);
     auto texts = held<CutTexts>(info[1]);
     return post_ranges(
-        info.Env(), texts->count(), kTextsPerTask,
+        info.Env(), texts->count(), kTextsPerEmbedding,
         [counter, texts](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) counter->add(texts->meanings(i));
         },
@@ -58,7 +58,7 @@ Napi::Value embedder_embed(const Napi::CallbackInfo& info) {
     const int64_t dim = embedder->dim();
     auto vectors = std::make_shared<std::vector<float>>(static_cast<size_t>(num_texts * dim));
     return post_ranges(
-        info.Env(), num_texts, kTextsPerTask,
+        info.Env(), num_texts, kTextsPerEmbedding,
         [embedder, texts, vectors, dim](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) {
             embedder->embed(texts->meanings(i), vectors->data() + i * dim);

@@ -15,13 +15,13 @@ using search::PassageStore;
 using search::PhraseTable;
 using search::Separators;
 
-constexpr int64_t kTextsPerTask = 64;
+constexpr int64_t kTextsPerCut = 64;
 
 // Runs cut_one(i) for each text and gives {cut, unknown}.
 template <class CutOne>
 Napi::Value post_cut(Napi::Env env, const std::shared_ptr<CutTexts>& cut, CutOne cut_one) {
   return post_ranges(
-      env, cut->count(), kTextsPerTask,
+      env, cut->count(), kTextsPerCut,
       [cut_one = std::move(cut_one)](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) cut_one(i);
       },
@@ -105,7 +105,7 @@ Napi::Value phrases_mark(const Napi::CallbackInfo& info) {
     auto phrases = held<PhraseTable>(info[0]);
     auto texts = held<CutTexts>(info[1]);
     return post_ranges(
-        info.Env(), texts->count(), kTextsPerTask,
+        info.Env(), texts->count(), kTextsPerCut,
         [=](int64_t begin, int64_t end) {
           for (int64_t i = begin; i < end; ++i) phrases->mark(texts->meanings(i));
         },

@@ -34,13 +34,14 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-void check(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC, const Spans& spans) {
+void check_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
+                     const Spans& spans) {
   require(query_THC.dim() == 3 && key_TKC.dim() == 3 && key_TKC.sizes() == value_TKC.sizes() &&
               query_THC.size(0) == key_TKC.size(0) && query_THC.size(2) == key_TKC.size(2) &&
               query_THC.size(1) % key_TKC.size(1) == 0,
           ErrorCode::kShape, "span_attention: expected query [T, H, C], key and value [T, K, C], got ",
           query_THC.sizes(), ", ", key_TKC.sizes(), ", ", value_TKC.sizes());
-  check(spans, query_THC.size(0));
+  check_spans(spans, query_THC.size(0));
 }
 
 // Consecutive positions of one span under one key head.
@@ -255,7 +256,7 @@ at::Tensor composition(const at::Tensor& query_THC, const at::Tensor& key_TKC, c
 
 at::Tensor span_attention(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at::Tensor& value_TKC,
                           const Spans& spans, const ScoreRule& rule, at::ScalarType dtype) {
-  check(query_THC, key_TKC, value_TKC, spans);
+  check_attention(query_THC, key_TKC, value_TKC, spans);
   if (query_THC.size(0) == 0) return query_THC;
   if (!is_cpu_f32(query_THC, key_TKC, value_TKC)) return composition(query_THC, key_TKC, value_TKC, spans, rule);
   const at::Tensor query = query_THC.contiguous(), key = key_TKC.contiguous(), value = value_TKC.contiguous();

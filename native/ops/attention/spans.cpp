@@ -8,7 +8,7 @@
 
 namespace seekrl::ops {
 
-void check(const Spans& spans, int64_t num_tokens) {
+void check_spans(const Spans& spans, int64_t num_tokens) {
   const auto& starts = spans.starts;
   require(!starts.empty() && starts.front() == 0 && starts.back() == num_tokens &&
               std::is_sorted(starts.begin(), starts.end()),

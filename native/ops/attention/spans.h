@@ -20,7 +20,7 @@ struct Spans {
 };
 
 // ERR_SHAPE unless the starts ascend from 0 to num_tokens and each parent stands before its span.
-void check(const Spans& spans, int64_t num_tokens);
+void check_spans(const Spans& spans, int64_t num_tokens);
 
 // The tokens in front of each span, those of all it continues, [S].
 std::vector<int64_t> depths(const Spans& spans);

@@ -56,7 +56,7 @@ void step(const std::vector<TrainedParameter>& parameters, const std::vector<siz
                                 .step = step_of(rates, any.weight_decay),
                                 .squared_norm = nullptr,
                                 .max_norm = 0};
-  check(card().adamw(call, stream_of(any.value)));
+  require_launched(card().adamw(call, stream_of(any.value)));
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, co
 
 Turned rotated(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
   const Turned to = {query_THC.clone(), key_TKC.clone()};
-  check(card().rotate(rotation(to.query_THC, to.key_TKC, turn), stream_of(query_THC)));
+  require_launched(card().rotate(rotation(to.query_THC, to.key_TKC, turn), stream_of(query_THC)));
   return to;
 }
 
@@ -93,7 +93,7 @@ class CardRotateFunction : public torch::autograd::Function<CardRotateFunction> 
                                        .key = part(key_grad, key_to, k_norm_grad),
                                        .value = {},
                                        .scratch = wants_norms ? scratch.mutable_data_ptr<float>() : nullptr};
-    check(card().rotate_gradient(call, stream_of(query)));
+    require_launched(card().rotate_gradient(call, stream_of(query)));
     if (wants_norms) {
       q_norm_grad = gradient_result(turn.q_norm_C, q_norm_grad);
       k_norm_grad = gradient_result(turn.k_norm_C, k_norm_grad);
@@ -160,7 +160,7 @@ Attended attend(const at::Tensor& query_THC, const at::Tensor& key_TKC, const at
                                      .window = rule.window,
                                      .dtype = card_dtype(query_THC),
                                      .log_sum_HT = to.log_sum_HT.mutable_data_ptr<float>()};
-  check(card().prefill_attention(call, stream_of(query_THC)));
+  require_launched(card().prefill_attention(call, stream_of(query_THC)));
   return to;
 }
 
@@ -198,7 +198,7 @@ class CardSpanFunction : public torch::autograd::Function<CardSpanFunction> {
                                               .scratch_HT = scratch_HT.mutable_data_ptr<float>(),
                                               .viewers = spans.viewers.const_data_ptr<int32_t>(),
                                               .viewers_start_S = spans.viewers_start_S.const_data_ptr<int32_t>()};
-    check(card().span_attention_gradient(call, stream_of(query)));
+    require_launched(card().span_attention_gradient(call, stream_of(query)));
     return {query_grad, key_grad, value_grad, at::Tensor(), at::Tensor()};
   }
 };

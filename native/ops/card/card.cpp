@@ -69,6 +69,6 @@ cuda::Dtype card_dtype(at::ScalarType dtype) {
   }
 }
 
-void check(cuda::Status status) { require(status == nullptr, ErrorCode::kDevice, "card: ", status); }
+void require_launched(cuda::Status status) { require(status == nullptr, ErrorCode::kDevice, "card: ", status); }
 
 }  // namespace seekrl::ops

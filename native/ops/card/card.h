@@ -27,7 +27,7 @@ cuda::Dtype card_dtype(at::ScalarType dtype);
 inline cuda::Dtype card_dtype(const at::Tensor& x) { return card_dtype(x.scalar_type()); }
 
 // ERR_DEVICE with what the kernel says, unless it was started.
-void check(cuda::Status status);
+void require_launched(cuda::Status status);
 
 // Null for an undefined one.
 inline const void* data_or_null(const at::Tensor& x) { return x.defined() ? x.const_data_ptr() : nullptr; }

@@ -54,7 +54,7 @@ at::Tensor card_text_attention(const at::Tensor& query_key_value, const TextTabl
                                     .window = 0,
                                     .dtype = card_dtype(query_key_value),
                                     .is_causal = false};
-  check(card().span_attention(call, stream_of(query_key_value)));
+  require_launched(card().span_attention(call, stream_of(query_key_value)));
   return out_TD;
 }
 
@@ -70,7 +70,7 @@ at::Tensor card_add_layer_norm(const at::Tensor& rows_TD, const at::Tensor& adde
                                    .width = rows_TD.size(1),
                                    .epsilon = static_cast<float>(eps),
                                    .dtype = cuda::Dtype::kBf16};
-  check(card().add_layer_norm(call, stream_of(rows_TD)));
+  require_launched(card().add_layer_norm(call, stream_of(rows_TD)));
   return rounded_TD;
 }
 
@@ -80,7 +80,7 @@ void card_gelu(const at::Tensor& rows_TI) {
                                .num_rows = rows_TI.size(0),
                                .width = rows_TI.size(1),
                                .dtype = card_dtype(rows_TI)};
-  check(card().bias_gelu(call, stream_of(rows_TI)));
+  require_launched(card().bias_gelu(call, stream_of(rows_TI)));
 }
 
 at::Tensor card_pool(const at::Tensor& rows_TD, const TextTables& texts, cuda::PoolKind kind, bool is_normalised) {
@@ -92,7 +92,7 @@ at::Tensor card_pool(const at::Tensor& rows_TD, const TextTables& texts, cuda::P
                                 .width = out_SD.size(1),
                                 .kind = kind,
                                 .is_normalised = is_normalised};
-  check(card().pool_texts(call, stream_of(rows_TD)));
+  require_launched(card().pool_texts(call, stream_of(rows_TD)));
   return out_SD;
 }
 

@@ -32,7 +32,7 @@ CardChoice choose(const at::Tensor& logits_TE, int64_t num_chosen, bool is_norma
                                    .num_chosen = num_chosen,
                                    .is_normalised = is_normalised,
                                    .dtype = card_dtype(logits_TE)};
-  check(card().choose_experts(call, stream_of(logits_TE)));
+  require_launched(card().choose_experts(call, stream_of(logits_TE)));
   return choice;
 }
 
@@ -76,7 +76,7 @@ Calls sorted(const at::Tensor& chosen_TA, int64_t num_experts) {
                                   .chosen_R = chosen_TA.const_data_ptr<int32_t>(),
                                   .num_calls = num_calls,
                                   .num_experts = num_experts};
-  check(card().sort_calls(call, stream_of(chosen_TA)));
+  require_launched(card().sort_calls(call, stream_of(chosen_TA)));
   return calls;
 }
 
@@ -91,7 +91,7 @@ at::Tensor multiply(const at::Tensor& x_RK, const at::Tensor& weights_E, int64_t
                                     .k = x_RK.size(1),
                                     .num_experts = weights_E.size(0),
                                     .dtype = card_dtype(x_RK)};
-  check(card().expert_product(call, stream_of(x_RK)));
+  require_launched(card().expert_product(call, stream_of(x_RK)));
   return out_RN;
 }
 
@@ -109,26 +109,26 @@ at::Tensor card_experts(const at::Tensor& x_TD, const CardChoice& choice, const 
   const int64_t width = x.size(1), num_chosen = choice.chosen_TA.size(1);
   const Calls calls = sorted(choice.chosen_TA, experts.gate_E.size(0));
   const at::Tensor rows_RD = at::empty({choice.chosen_TA.numel(), width}, x.options());
-  check(card().gather_calls({.rows_RD = rows_RD.mutable_data_ptr(),
-                             .x_TD = x.const_data_ptr(),
-                             .order_R = calls.order_R.const_data_ptr<int32_t>(),
-                             .num_calls = rows_RD.size(0),
-                             .num_chosen = num_chosen,
-                             .width = width},
-                            stream_of(x)));
+  require_launched(card().gather_calls({.rows_RD = rows_RD.mutable_data_ptr(),
+                                        .x_TD = x.const_data_ptr(),
+                                        .order_R = calls.order_R.const_data_ptr<int32_t>(),
+                                        .num_calls = rows_RD.size(0),
+                                        .num_chosen = num_chosen,
+                                        .width = width},
+                                       stream_of(x)));
   const at::Tensor opened = multiply(rows_RD, experts.gate_E, experts.inner, calls);
   const at::Tensor raised = multiply(rows_RD, experts.up_E, experts.inner, calls);
   const at::Tensor results_RD = multiply(card_gate_mul(opened, raised, gate), experts.down_E, width, calls);
   at::Tensor sum_TD = at::empty(x.sizes(), x.options());
-  check(card().add_experts({.out_TD = sum_TD.mutable_data_ptr(),
-                            .rows_RD = results_RD.const_data_ptr(),
-                            .weights_TA = choice.weights_TA.const_data_ptr<float>(),
-                            .places_R = calls.places_R.const_data_ptr<int32_t>(),
-                            .num_tokens = x.size(0),
-                            .num_chosen = num_chosen,
-                            .width = width,
-                            .dtype = card_dtype(x)},
-                           stream_of(x)));
+  require_launched(card().add_experts({.out_TD = sum_TD.mutable_data_ptr(),
+                                       .rows_RD = results_RD.const_data_ptr(),
+                                       .weights_TA = choice.weights_TA.const_data_ptr<float>(),
+                                       .places_R = calls.places_R.const_data_ptr<int32_t>(),
+                                       .num_tokens = x.size(0),
+                                       .num_chosen = num_chosen,
+                                       .width = width,
+                                       .dtype = card_dtype(x)},
+                                      stream_of(x)));
   return sum_TD;
 }
 

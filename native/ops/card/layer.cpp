@@ -20,17 +20,17 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Normed {
+struct CardNorm {
   at::Tensor sum, normed, scale_T;
 };
 
 // One of x and `added` may be undefined.
-Normed norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps, double offset) {
+CardNorm norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps, double offset) {
   const bool adds = x.defined() && added.defined();
   const at::Tensor& rows = x.defined() ? x : added;
   const int64_t width = weight_D.size(0), num_rows = rows.numel() / width;
-  Normed to = {adds ? at::empty_like(x) : x, at::empty(rows.sizes(), weight_D.options()),
-               at::empty({num_rows}, weight_D.options().dtype(at::kFloat))};
+  CardNorm to = {adds ? at::empty_like(x) : x, at::empty(rows.sizes(), weight_D.options()),
+                 at::empty({num_rows}, weight_D.options().dtype(at::kFloat))};
   const cuda::AddNorm call = {.out_TD = to.normed.mutable_data_ptr(),
                               .sum_TD = adds ? to.sum.mutable_data_ptr<float>() : nullptr,
                               .residual_TD = static_cast<const float*>(data_or_null(x)),
@@ -42,7 +42,7 @@ Normed norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weig
                               .epsilon = static_cast<float>(eps),
                               .weight_offset = static_cast<float>(offset),
                               .dtype = card_dtype(weight_D)};
-  check(card().add_norm(call, stream_of(rows)));
+  require_launched(card().add_norm(call, stream_of(rows)));
   return to;
 }
 
@@ -50,7 +50,7 @@ class CardNormFunction : public torch::autograd::Function<CardNormFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& x, const std::optional<at::Tensor>& added,
                                const at::Tensor& weight_D, double eps, double offset) {
-    const Normed normed = norm(x, added.value_or(at::Tensor()), weight_D, eps, offset);
+    const CardNorm normed = norm(x, added.value_or(at::Tensor()), weight_D, eps, offset);
     context->save_for_backward({normed.sum, weight_D, normed.scale_T});
     context->saved_data["offset"] = offset;
     context->saved_data["adds"] = added.has_value();
@@ -84,7 +84,7 @@ class CardNormFunction : public torch::autograd::Function<CardNormFunction> {
                                        .width = width,
                                        .weight_offset = static_cast<float>(context->saved_data["offset"].toDouble()),
                                        .dtype = card_dtype(weight_D)};
-      check(card().norm_gradient(call, stream_of(sum)));
+      require_launched(card().norm_gradient(call, stream_of(sum)));
       if (target.defined()) weight_grad = gradient_result(weight_D, target);
     }
     return {grad, adds ? grad.to(weight_D.scalar_type()) : at::Tensor(), weight_grad, at::Tensor(), at::Tensor()};
@@ -102,7 +102,7 @@ at::Tensor gate_forward(const at::Tensor& gate_TI, const at::Tensor& up_TI, cuda
                               .stride = width,
                               .gate = gate,
                               .dtype = card_dtype(gate_TI)};
-  check(card().gate_mul(call, stream_of(gate_TI)));
+  require_launched(card().gate_mul(call, stream_of(gate_TI)));
   return out_TI;
 }
 
@@ -130,7 +130,7 @@ class CardGateFunction : public torch::autograd::Function<CardGateFunction> {
                                         .stride = width,
                                         .gate = static_cast<cuda::Gate>(context->saved_data["gate"].toInt()),
                                         .dtype = card_dtype(gate_TI)};
-    check(card().gate_mul_gradient(call, stream_of(gate_TI)));
+    require_launched(card().gate_mul_gradient(call, stream_of(gate_TI)));
     return {gate_grad_TI, up_grad_TI, at::Tensor()};
   }
 };
@@ -141,7 +141,7 @@ CardNormed card_add_norm(const at::Tensor& x, const at::Tensor& added, const at:
                          double offset) {
   const at::Tensor dense = x.contiguous(), dense_added = added.defined() ? added.contiguous() : added;
   if (!needs_grad(x, added, weight_D)) {
-    const Normed normed = norm(dense, dense_added, weight_D, eps, offset);
+    const CardNorm normed = norm(dense, dense_added, weight_D, eps, offset);
     return {normed.sum, normed.normed};
   }
   const auto optional = added.defined() ? std::optional(dense_added) : std::nullopt;

@@ -63,7 +63,7 @@ void card_paged_attention(cuda::PagedAttention call, std::span<const cuda::Atten
     call.first_row = part.first_row;
     call.end_row = part.end_row;
     call.num_tiles = part.num_tiles;
-    check(card().paged_attention(call, stream_of(on)));
+    require_launched(card().paged_attention(call, stream_of(on)));
     call.tiles += part.num_tiles;
   }
 }

@@ -25,7 +25,7 @@ at::Tensor rows_of(const at::Tensor& weight_VD, const at::Tensor& ids_T, double 
                             .width = weight_VD.size(1),
                             .scale = static_cast<float>(scale),
                             .dtype = card_dtype(weight_VD)};
-  check(card().embed(call, stream_of(weight_VD)));
+  require_launched(card().embed(call, stream_of(weight_VD)));
   return out_TD;
 }
 
@@ -62,7 +62,7 @@ void card_add_rows(const at::Tensor& sums_TD, const at::Tensor& ids_R, const at:
                                     .num_tokens = ids_R.numel(),
                                     .width = sums_TD.size(1),
                                     .scale = static_cast<float>(scale)};
-  check(card().embed_gradient(call, stream_of(sums_TD)));
+  require_launched(card().embed_gradient(call, stream_of(sums_TD)));
 }
 
 std::pair<at::Tensor, at::Tensor> card_rotary_angles(const at::Tensor& positions_T, const at::Tensor& frequencies_F,
@@ -78,7 +78,7 @@ std::pair<at::Tensor, at::Tensor> card_rotary_angles(const at::Tensor& positions
                                    .num_tokens = num_tokens,
                                    .num_frequencies = num_frequencies,
                                    .scale = scale};
-  check(card().rotary_angles(call, stream_of(positions)));
+  require_launched(card().rotary_angles(call, stream_of(positions)));
   return {cos_TF, sin_TF};
 }
 

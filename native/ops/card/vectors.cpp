@@ -160,7 +160,7 @@ CardHits CardVectors::found(int64_t num_hits, cuda::VectorSearch call) const {
   call.rows_NE = rows_NE_.const_data_ptr();
   call.num_rows = count_;
   call.num_hits = num_hits;
-  check(card().search_vectors(call, stream_of(rows_NE_)));
+  require_launched(card().search_vectors(call, stream_of(rows_NE_)));
   return hits;
 }
 
@@ -182,7 +182,7 @@ CardHits CardVectors::rescore(const CardHits& candidates, const at::Tensor& quer
                                     .width = width_,
                                     .num_hits = num_hits,
                                     .dtype = card_dtype(rows_NE_)};
-  check(card().rescore_vectors(call, stream_of(rows_NE_)));
+  require_launched(card().rescore_vectors(call, stream_of(rows_NE_)));
   return hits;
 }
 

@@ -77,7 +77,7 @@ void head_backward(float* hidden_grad, float* weight_grad, const at::Tensor& log
     }
     if (weight_grad == nullptr) return;
     const at::Tensor rounded = rounded_rows(hidden_RD.narrow(0, first, rows));
-    return head_weight_grad(weight_grad, grad_rows, rows_of(rounded, d));
+    return head_weight_grad(weight_grad, grad_rows, bf16_rows(rounded, d));
   }
   if (hidden_grad != nullptr) {
     parallel_matmul(hidden_grad + first * d, d, {grad, v, 1}, {weight_VD.const_data_ptr<float>(), d, 1}, rows, d, v,

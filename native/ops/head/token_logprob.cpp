@@ -170,7 +170,7 @@ class TokenLogprobFunction : public torch::autograd::Function<TokenLogprobFuncti
   }
 };
 
-void check(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R, double temperature) {
+void check_head(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R, double temperature) {
   require(hidden_RD.dim() == 2 && (weight_VD.is_quant() || weight_VD.plain_NK.dim() == 2) &&
               hidden_RD.size(1) == weight_VD.k() && ids_R.dim() == 1 && ids_R.size(0) == hidden_RD.size(0),
           ErrorCode::kShape, "token_logprob: expected hidden [R, D], weight [V, D], ids [R], got ", hidden_RD.sizes(),
@@ -184,7 +184,7 @@ void check(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tenso
 
 TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD, const at::Tensor& ids_R,
                            double temperature, double logit_softcap, const HeadSlice& slice) {
-  check(hidden_RD, weight_VD, ids_R, temperature);
+  check_head(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
   const bool is_card = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_card(plain_VD);
   require(!weight_VD.is_quant() || is_card || is_cpu_f32(hidden_RD), ErrorCode::kDtype,

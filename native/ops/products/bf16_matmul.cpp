@@ -133,7 +133,7 @@ at::Tensor rounded_rows(const at::Tensor& x_MK) {
   return rounded;
 }
 
-Bf16Rows rows_of(const at::Tensor& rounded, int64_t k) {
+Bf16Rows bf16_rows(const at::Tensor& rounded, int64_t k) {
   return {static_cast<const uint16_t*>(rounded.const_data_ptr()), rounded.size(0), k, rounded.size(1)};
 }
 

@@ -18,9 +18,9 @@ inline const uint16_t* bits_of(const at::Tensor& weight) {
   return static_cast<const uint16_t*>(weight.const_data_ptr());
 }
 
-// x_MK, f32, rounded into a new tensor of rows, [M, K rounded up to even]; see rows_of.
+// x_MK, f32, rounded into a new tensor of rows, [M, K rounded up to even]; see bf16_rows.
 at::Tensor rounded_rows(const at::Tensor& x_MK);
-Bf16Rows rows_of(const at::Tensor& rounded, int64_t k);
+Bf16Rows bf16_rows(const at::Tensor& rounded, int64_t k);
 
 // The same into this thread's memory, valid until its next call. x: rows of K floats, x_stride apart.
 Bf16Rows round_rows(const float* x, int64_t x_stride, int64_t m, int64_t k, int num_helpers);

@@ -27,7 +27,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-void check(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
+void check_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   require(x_MK.dim() == 2 && weight_NK.dim() == 2 && x_MK.size(1) == weight_NK.size(1) &&
               (!bias_N.defined() || (bias_N.dim() == 1 && bias_N.size(0) == weight_NK.size(0))),
           ErrorCode::kShape, "linear: expected x [M, K], weight [N, K], bias [N], got ", x_MK.sizes(), ", ",
@@ -120,7 +120,7 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
                             const std::optional<at::Tensor>& bias_N) {
     const at::Tensor rounded = rounded_rows(x_MK), bias = bias_N.value_or(at::Tensor());
     context->save_for_backward({kept_for(weight_NK, rounded), weight_NK, bias});
-    return forward_bf16(rows_of(rounded, x_MK.size(1)), weight_NK, bias);
+    return forward_bf16(bf16_rows(rounded, x_MK.size(1)), weight_NK, bias);
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
@@ -135,7 +135,7 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
     }
     if (context->needs_input_grad(1)) {
       weight_grad = gradient_target(weight);
-      bf16_weight_grad(weight_grad.mutable_data_ptr<float>(), y_rows, rows_of(saved[0], k), atens_helpers());
+      bf16_weight_grad(weight_grad.mutable_data_ptr<float>(), y_rows, bf16_rows(saved[0], k), atens_helpers());
       weight_grad = gradient_result(weight, weight_grad);
     }
     const bool wants_bias = bias.defined() && context->needs_input_grad(2);
@@ -152,7 +152,7 @@ at::Tensor wide_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, cons
 }  // namespace
 
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
-  check(x_MK, weight_NK, bias_N);
+  check_linear(x_MK, weight_NK, bias_N);
   if (is_on_card(weight_NK)) {
     const bool has_eights = weight_NK.size(0) % 8 == 0 && weight_NK.size(1) % 8 == 0;
     return has_eights ? card_linear(x_MK, weight_NK, bias_N, weight_NK.scalar_type())
@@ -185,7 +185,7 @@ at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor
 at::Tensor partial_linear(const at::Tensor& x_MK, const Weight& weight) {
   if (weight.is_quant()) return quant_linear(x_MK, weight.quant, {}, at::kFloat);
   const at::Tensor& weight_NK = weight.plain_NK;
-  check(x_MK, weight_NK, {});
+  check_linear(x_MK, weight_NK, {});
   return is_on_card(weight_NK) ? card_linear(x_MK, weight_NK, {}, at::kFloat) : linear(x_MK, weight_NK, at::Tensor());
 }
 

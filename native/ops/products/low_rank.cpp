@@ -20,7 +20,8 @@ using kernels::Start;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-void check(const at::Tensor& y_MN, const at::Tensor& x_MK, const at::Tensor& down_RK, const at::Tensor& up_NR) {
+void check_low_rank(const at::Tensor& y_MN, const at::Tensor& x_MK, const at::Tensor& down_RK,
+                    const at::Tensor& up_NR) {
   require(y_MN.dim() == 2 && x_MK.dim() == 2 && down_RK.dim() == 2 && up_NR.dim() == 2 &&
               y_MN.size(0) == x_MK.size(0) && x_MK.size(1) == down_RK.size(1) && y_MN.size(1) == up_NR.size(0) &&
               down_RK.size(0) == up_NR.size(1),
@@ -109,7 +110,7 @@ class LowRankFunction : public torch::autograd::Function<LowRankFunction> {
 
 at::Tensor add_low_rank(at::Tensor y_MN, const at::Tensor& x_MK, const at::Tensor& down_RK, const at::Tensor& up_NR,
                         double scale) {
-  check(y_MN, x_MK, down_RK, up_NR);
+  check_low_rank(y_MN, x_MK, down_RK, up_NR);
   if (!is_cpu_f32(y_MN, x_MK) || !y_MN.is_contiguous()) {
     const at::Tensor added = at::linear(at::linear(x_MK.to(at::kFloat), down_RK), up_NR) * scale;
     return y_MN.add_(added.to(y_MN.scalar_type()));

@@ -15,7 +15,7 @@ namespace seekrl::ops {
 
 namespace {
 
-constexpr int64_t kBlockRows = 192;
+constexpr int64_t kPackedRows = 192;
 
 }  // namespace
 
@@ -50,11 +50,11 @@ void PackedLinear::apply(float* y, int64_t y_stride, const float* x, int64_t x_s
     return bf16_linear(y, y_stride, round_rows(x, x_stride, m, k_, num_helpers), bits_of(weight_NK_.plain_NK), n_, bias,
                        activation, num_helpers);
   }
-  const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kBlockRows - 1) / kBlockRows;
+  const int64_t num_panels = kernels::num_packed_panels(n_), num_blocks = (m + kPackedRows - 1) / kPackedRows;
   // Few rows are bound by reading the weight, which costs as much as about eight rows of arithmetic.
   share_items(num_panels * num_blocks, num_helpers, std::max<int64_t>(m, 8) * n_ * k_, [&](int64_t item) {
-    const int64_t first = item / num_panels * kBlockRows, column = item % num_panels * kernels::kPanelColumns;
-    const int64_t rows = std::min(kBlockRows, m - first), columns = std::min(kernels::kPanelColumns, n_ - column);
+    const int64_t first = item / num_panels * kPackedRows, column = item % num_panels * kernels::kPanelColumns;
+    const int64_t rows = std::min(kPackedRows, m - first), columns = std::min(kernels::kPanelColumns, n_ - column);
     float* to = y + first * y_stride + column;
     kernels::packed_matmul(to, y_stride, x + first * x_stride, x_stride, packed_.get() + column * k_, rows, columns, k_,
                            bias == nullptr ? nullptr : bias + column);

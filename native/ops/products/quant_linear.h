@@ -2,13 +2,16 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
-#include <torch/csrc/autograd/custom_function.h>
 
 #include <cstdint>
 
 #include "kernels/products/quant.h"
 #include "ops/products/bf16_matmul.h"
 #include "ops/quant/quant_weight.h"
+
+namespace torch::autograd {
+struct AutogradContext;
+}  // namespace torch::autograd
 
 namespace seekrl::ops {
 

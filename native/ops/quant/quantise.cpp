@@ -23,7 +23,7 @@ using kernels::kQuantBlock;
 using kernels::kQuantLanes;
 
 // Rows that a thread reads at once: a panel.
-constexpr int64_t kRowsAtOnce = kQuantLanes;
+constexpr int64_t kQuantiseRows = kQuantLanes;
 
 // `name` is the weight's, for errors.
 float absmax_of(const float* x, int64_t count, const std::string& name) {
@@ -136,9 +136,9 @@ void quantise(QuantWeight& weight, const std::string& name, const RowReader& rea
   const int64_t nf4_blocks = kernels::num_nf4_blocks(k);
   std::vector<float> absmaxes(kind == QuantKind::kNf4 ? static_cast<size_t>(n * nf4_blocks) : 0);
   auto* codes = static_cast<uint8_t*>(weight.parts()[0].value.mutable_data_ptr());
-  claim_items((n + kRowsAtOnce - 1) / kRowsAtOnce, n * k * 4, [&](int64_t item) {
-    const int64_t first = item * kRowsAtOnce, count = std::min(kRowsAtOnce, n - first);
-    float* const rows = scratch<float, Scratch::kWeight>(kRowsAtOnce * k);
+  claim_items((n + kQuantiseRows - 1) / kQuantiseRows, n * k * 4, [&](int64_t item) {
+    const int64_t first = item * kQuantiseRows, count = std::min(kQuantiseRows, n - first);
+    float* const rows = scratch<float, Scratch::kWeight>(kQuantiseRows * k);
     read(rows, first, count);
     for (int64_t i = 0; i < count; ++i) {
       const float* x = rows + i * k;

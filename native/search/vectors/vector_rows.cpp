@@ -1,20 +1,11 @@
-// Sections of a file are padded to cache lines, so that rows of whole lines never straddle one.
+// Rows of one format with their scales, owned or mapped.
 #include "search/vectors/vector_rows.h"
 
 #include <algorithm>
-#include <array>
 
 namespace seekrl::search {
 
 namespace {
-
-size_t padded(size_t num_bytes) { return (num_bytes + 63) / 64 * 64; }
-
-void write_padded(BlobWriter& file, const void* data, size_t num_bytes) {
-  constexpr std::array<std::byte, 64> kZeros = {};
-  file.write(data, num_bytes);
-  file.write(kZeros.data(), padded(num_bytes) - num_bytes);
-}
 
 // i8 rows have a scale each, those of other types share one.
 float shared_scale(const VectorFormat& format) {
@@ -70,8 +61,8 @@ size_t VectorRows::section_bytes(const VectorFormat& format, int64_t count) {
 
 void VectorRows::write(BlobWriter& file, int64_t count) const {
   const auto num_rows = static_cast<size_t>(count);
-  write_padded(file, rows_, num_rows * row_bytes_);
-  if (scales_ != nullptr) write_padded(file, scales_, num_rows * sizeof(float));
+  file.write_padded(rows_, num_rows * row_bytes_);
+  if (scales_ != nullptr) file.write_padded(scales_, num_rows * sizeof(float));
 }
 
 StoredQuery::StoredQuery(const VectorFormat& format, const float* query_D)

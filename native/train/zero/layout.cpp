@@ -14,9 +14,7 @@ namespace seekrl::train {
 
 namespace {
 
-constexpr int64_t kBlock = kernels::kMomentBlock;
-
-int64_t num_blocks(int64_t size) { return (size + kBlock - 1) / kBlock; }
+int64_t num_blocks(int64_t size) { return (size + kernels::kMomentBlock - 1) / kernels::kMomentBlock; }
 
 // The layer of "model.layers.3.mlp.up_proj.weight", or -1.
 int64_t layer_of(const std::string& name) {
@@ -43,9 +41,9 @@ Layout::Layout(const std::vector<model::Parameter>& parameters, int num_ranks)
     int64_t place = size_;
     for (const size_t parameter : unit.parameters) {
       places_[parameter] = place;
-      place += num_blocks(counts_[parameter]) * kBlock;
+      place += num_blocks(counts_[parameter]) * kernels::kMomentBlock;
     }
-    unit.part = num_blocks((place - size_ + num_ranks - 1) / num_ranks) * kBlock;
+    unit.part = num_blocks((place - size_ + num_ranks - 1) / num_ranks) * kernels::kMomentBlock;
     size_ += unit.part * num_ranks;
     units_.push_back(std::move(unit));
   }

@@ -19,7 +19,7 @@ namespace seekrl::train {
 
 namespace {
 
-constexpr int64_t kBlock = kernels::kMomentBlock, kLanes = 8;
+constexpr int64_t kLanes = 8;
 constexpr int kLeafLevel = 8;
 
 // Blocks [index << level, (index + 1) << level).
@@ -38,7 +38,7 @@ std::vector<Item> items_of(const std::vector<BlockRun>& runs) {
     for (int64_t block = first_block; block < end;) {
       int level = 0;
       while (level < kLeafLevel && block % (int64_t{2} << level) == 0 && block + (int64_t{2} << level) <= end) ++level;
-      items.push_back({{level, block >> level}, values + (block - first_block) * kBlock});
+      items.push_back({{level, block >> level}, values + (block - first_block) * kernels::kMomentBlock});
       block += int64_t{1} << level;
     }
   }
@@ -47,7 +47,7 @@ std::vector<Item> items_of(const std::vector<BlockRun>& runs) {
 
 double block_sum(const float* x) {
   double sums[kLanes] = {};
-  for (int64_t i = 0; i < kBlock; i += kLanes) {
+  for (int64_t i = 0; i < kernels::kMomentBlock; i += kLanes) {
     for (int64_t lane = 0; lane < kLanes; ++lane) sums[lane] += static_cast<double>(x[i + lane]) * x[i + lane];
   }
   return std::accumulate(sums, sums + kLanes, 0.0);
@@ -55,7 +55,7 @@ double block_sum(const float* x) {
 
 double tree_sum(const float* x, int level) {
   if (level == 0) return block_sum(x);
-  return tree_sum(x, level - 1) + tree_sum(x + (kBlock << (level - 1)), level - 1);
+  return tree_sum(x, level - 1) + tree_sum(x + (kernels::kMomentBlock << (level - 1)), level - 1);
 }
 
 // Adds neighbours; with `is_all` a place that has none stands for both.
@@ -106,7 +106,7 @@ Sums exchanged(const Sums& own, comm::ProcessGroup& group) {
 double square_sum(const std::vector<BlockRun>& own, comm::ProcessGroup* group) {
   const std::vector<Item> items = items_of(own);
   std::vector<double> values(items.size());
-  ops::claim_items(std::ssize(items), std::ssize(items) * (kBlock << kLeafLevel),
+  ops::claim_items(std::ssize(items), std::ssize(items) * (kernels::kMomentBlock << kLeafLevel),
                    [&](int64_t i) { values[i] = tree_sum(items[i].values, items[i].place.first); });
   Sums sums;
   for (size_t i = 0; i < items.size(); ++i) sums.emplace(items[i].place, values[i]);

@@ -5,6 +5,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cpu/exp.h"
+#include "kernels/cpu/reference_lanes.h"
 #include "kernels/products/bf16.h"
 #include "kernels/rows.h"
 
@@ -32,14 +33,6 @@ void put_paired(uint16_t* keys, uint16_t* values, int64_t block_tokens, int64_t 
 namespace reference {
 
 namespace {
-
-// The tree that adds 16 lanes.
-float sum_lanes(float (&lanes)[16]) {
-  for (int width = 8; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
-  }
-  return lanes[0];
-}
 
 int64_t token_offset(const KeyValues& source, int64_t token) {
   if (source.block_table == nullptr) return token * source.token_stride;

@@ -38,7 +38,7 @@ at::Tensor add_and_keep(const at::Tensor& y_MN, const at::Tensor& x_MK, const Ca
                               .max_rank = adapters.max_rank,
                               .dtype = card_dtype(x_MK),
                               .out_dtype = card_dtype(y_MN)};
-  check(card().add_low_rank(call, stream_of(x_MK)));
+  require_launched(card().add_low_rank(call, stream_of(x_MK)));
   return inner_MR;
 }
 

@@ -93,7 +93,7 @@ void card_product(const at::Tensor& out_MN, const at::Tensor& left, const at::Te
                               .out_dtype = card_dtype(out_MN),
                               .adds = adds,
                               .scale = static_cast<float>(scale)};
-  check(card().product(call, stream_of(left)));
+  require_launched(card().product(call, stream_of(left)));
 }
 
 at::Tensor card_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N,

@@ -65,7 +65,7 @@ void multiply_codes(const at::Tensor& out_MN, const at::Tensor& x_MK, const Quan
                                    .num_rows = x_MK.size(0),
                                    .dtype = card_dtype(x_MK),
                                    .out_dtype = card_dtype(out_MN)};
-  check(card().quant_product(call, stream_of(x_MK)));
+  require_launched(card().quant_product(call, stream_of(x_MK)));
 }
 
 // Calls body(first output, their numbers [outputs, K]) for one part of the weight after another. The last one's number
@@ -78,8 +78,8 @@ void each_part(const QuantWeight& weight, const at::TensorOptions& options, cons
   for (int64_t first = 0; first < n; first += outputs) {
     const int64_t count = std::min(outputs, n - first), rows = (count + 7) / 8 * 8;
     const at::Tensor numbers = scratch.narrow(0, 0, rows);
-    check(card().dequantise(numbers.mutable_data_ptr(), matrix_of(weight, first, count), card_dtype(numbers),
-                            stream_of(numbers)));
+    require_launched(card().dequantise(numbers.mutable_data_ptr(), matrix_of(weight, first, count), card_dtype(numbers),
+                                       stream_of(numbers)));
     if (rows > count) numbers.narrow(0, count, rows - count).zero_();
     body(first, numbers);
   }

@@ -73,15 +73,15 @@ cuda::RowScores scores_at(const at::Tensor& stats_4R, int64_t first) {
 // Of the parts that all ranks have, those of whole rows.
 at::Tensor combined(const at::Tensor& parts_P4R) {
   const at::Tensor stats_4R = at::empty({4, parts_P4R.size(2)}, parts_P4R.options());
-  check(card().combine_scores(scores_at(stats_4R, 0), parts_P4R.const_data_ptr<float>(), parts_P4R.size(0),
-                              parts_P4R.size(2), stream_of(stats_4R)));
+  require_launched(card().combine_scores(scores_at(stats_4R, 0), parts_P4R.const_data_ptr<float>(), parts_P4R.size(0),
+                                         parts_P4R.size(2), stream_of(stats_4R)));
   return stats_4R;
 }
 
 at::Tensor score(const Head& head) {
   const at::Tensor stats_4R = at::empty({4, head.num_rows()}, head.hidden_RD.options().dtype(at::kFloat));
   head.each_chunk([&](int64_t first, const at::Tensor& logits) {
-    check(card().score_logits(scores_at(stats_4R, first), head.rows(logits, first), stream_of(logits)));
+    require_launched(card().score_logits(scores_at(stats_4R, first), head.rows(logits, first), stream_of(logits)));
   });
   return head.slice.is_all() ? stats_4R : combined(head.slice.gather(stats_4R));
 }
@@ -153,8 +153,8 @@ class CardLogprobFunction : public torch::autograd::Function<CardLogprobFunction
     head.each_chunk([&](int64_t first, const at::Tensor& logits) {
       const cuda::ScoreGradients of = {logprob_grad.const_data_ptr<float>() + first,
                                        entropy_grad.const_data_ptr<float>() + first};
-      check(card().logit_gradients(head.rows(logits, first), scores_at(stats_4R, first), of, card_dtype(head.hidden_RD),
-                                   stream_of(logits)));
+      require_launched(card().logit_gradients(head.rows(logits, first), scores_at(stats_4R, first), of,
+                                              card_dtype(head.hidden_RD), stream_of(logits)));
       const at::Tensor logits_grad = narrow_rows(logits, head.hidden_RD.scalar_type());
       const int64_t count = logits.size(0);
       if (hidden_grad.defined()) {
@@ -207,7 +207,7 @@ at::Tensor card_normalisers(const at::Tensor& logits_RV, int64_t part, double te
                                   .softcap = static_cast<float>(softcap),
                                   .is_part = true,
                                   .first_id = first};
-    check(card().score_logits(scores_at(parts_P4R.select(0, first / part), 0), rows, stream_of(own)));
+    require_launched(card().score_logits(scores_at(parts_P4R.select(0, first / part), 0), rows, stream_of(own)));
   }
   return combined(parts_P4R).narrow(0, 1, 3);
 }

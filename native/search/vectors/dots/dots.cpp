@@ -1,33 +1,42 @@
 // Chooses the kernels; NumKong's take one pair of vectors at a time.
 #include "search/vectors/dots/dots.h"
 
-#include <numkong/numkong.h>
+#include "search/vectors/dots/pair_products.h"
 
 namespace seekrl::search {
 
 namespace {
 
-float product(const nk_f32_t* a, const nk_f32_t* b, size_t dim) {
-  nk_f64_t sum;
-  nk_dot_f32(a, b, dim, &sum);
+const SeekrlPairProducts& products() {
+  static const SeekrlPairProducts chosen = seekrl_pair_products();
+  return chosen;
+}
+
+struct Bf16 {
+  uint16_t bits;
+};
+
+float product(const float* a, const float* b, size_t dim) {
+  double sum;
+  products().f32(a, b, dim, &sum);
   return static_cast<float>(sum);
 }
 
-float product(const nk_bf16_t* a, const nk_bf16_t* b, size_t dim) {
-  nk_f32_t sum;
-  nk_dot_bf16(a, b, dim, &sum);
+float product(const Bf16* a, const Bf16* b, size_t dim) {
+  float sum;
+  products().bf16(a, b, dim, &sum);
   return sum;
 }
 
-float product(const nk_i8_t* a, const nk_i8_t* b, size_t dim) {
-  nk_i32_t sum;
-  nk_dot_i8(a, b, dim, &sum);
+float product(const signed char* a, const signed char* b, size_t dim) {
+  int sum;
+  products().i8(a, b, dim, &sum);
   return static_cast<float>(sum);
 }
 
-float product(const nk_u1x8_t* a, const nk_u1x8_t* b, size_t dim) {
-  nk_u32_t num_different;
-  nk_hamming_u1(a, b, (dim + 63) / 64 * 64, &num_different);
+float product(const unsigned char* a, const unsigned char* b, size_t dim) {
+  unsigned num_different;
+  products().b1(a, b, (dim + 63) / 64 * 64, &num_different);
   return static_cast<float>(static_cast<int64_t>(dim) - 2 * static_cast<int64_t>(num_different));
 }
 
@@ -45,14 +54,13 @@ void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const
 }  // namespace
 
 Dots pairs::dots_of(Scalar scalar) {
-  nk_capabilities();  // fills NumKong's table of kernels
   switch (scalar) {
-    case Scalar::kF32: return dots<nk_f32_t>;
-    case Scalar::kBf16: return dots<nk_bf16_t>;
-    case Scalar::kI8: return dots<nk_i8_t>;
+    case Scalar::kF32: return dots<float>;
+    case Scalar::kBf16: return dots<Bf16>;
+    case Scalar::kI8: return dots<signed char>;
     case Scalar::kB1: break;
   }
-  return dots<nk_u1x8_t>;
+  return dots<unsigned char>;
 }
 
 Dots dots_of(Scalar scalar) { return avx512::is_supported() ? avx512::dots_of(scalar) : pairs::dots_of(scalar); }

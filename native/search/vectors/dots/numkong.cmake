@@ -2,13 +2,9 @@
 # The sources come with the usearch package. Processors with AVX-512 VNNI and BF16 use tiles of our own instead.
 include(CheckCSourceCompiles)
 
-set(NUMKONG ${SEEKRL_USEARCH}/numkong)
-set(NUMKONG_SOURCES numkong dispatch_f32 dispatch_bf16 dispatch_i8 dispatch_u1 dispatch_other)
-list(TRANSFORM NUMKONG_SOURCES REPLACE "(.+)" "${NUMKONG}/c/\\1.c")
-
 # NumKong enables a target only when told that the compiler knows its instructions.
 function(numkong_target name flags probe)
-  file(READ ${NUMKONG}/probes/${probe}.c source)
+  file(READ ${SEEKRL_USEARCH}/numkong/probes/${probe}.c source)
   string(PREPEND source "${ARGN}\n")
   set(CMAKE_REQUIRED_FLAGS ${flags})
   set(CMAKE_REQUIRED_QUIET ON)
@@ -38,13 +34,10 @@ else()
   numkong_target(NEONBFDOT "-march=armv8.6-a+simd+bf16" arm_neon_bfdot)
 endif()
 
-add_library(numkong OBJECT ${NUMKONG_SOURCES})
-set_target_properties(numkong PROPERTIES C_STANDARD 11)
-target_include_directories(numkong PRIVATE ${NUMKONG}/include)
-target_compile_definitions(numkong PRIVATE ${NUMKONG_TARGETS})
-target_compile_options(numkong PRIVATE -O2 -w)
-
-target_compile_definitions(seekrl_core PRIVATE NK_DYNAMIC_DISPATCH=1 NK_NATIVE_F16=0
-  NK_NATIVE_BF16=0)
-target_include_directories(seekrl_core SYSTEM PRIVATE ${NUMKONG}/include)
-target_link_libraries(seekrl_core PUBLIC $<TARGET_OBJECTS:numkong>)
+add_library(seekrl_pair_products OBJECT native/search/vectors/dots/pair_products.c)
+set_target_properties(seekrl_pair_products PROPERTIES C_STANDARD 11)
+target_include_directories(seekrl_pair_products SYSTEM PRIVATE ${SEEKRL_USEARCH}/numkong/include)
+target_compile_definitions(seekrl_pair_products PRIVATE ${NUMKONG_TARGETS} NK_NATIVE_F16=0 NK_NATIVE_BF16=0)
+target_compile_options(seekrl_pair_products PRIVATE -O2)
+target_link_libraries(seekrl_pair_products PRIVATE seekrl_settings)
+target_link_libraries(seekrl_core PUBLIC $<TARGET_OBJECTS:seekrl_pair_products>)

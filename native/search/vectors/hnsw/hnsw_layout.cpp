@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kMaxLevel = 15;
 
-size_t padded(size_t num_bytes) { return (num_bytes + 63) / 64 * 64; }
-
 }  // namespace
 
 // What stands before the links in a file.
@@ -108,15 +106,10 @@ void HnswGraph::write(BlobWriter& file, int64_t count) const {
   file.write(&header, sizeof(header));
   const auto num_nodes = static_cast<size_t>(count);
   const size_t list_bytes = static_cast<size_t>(options_.connectivity) * sizeof(uint32_t);
-  const auto write_padded = [&](const void* data, size_t num_bytes) {
-    const std::byte zeros[64] = {};
-    file.write(data, num_bytes);
-    file.write(zeros, padded(num_bytes) - num_bytes);
-  };
-  write_padded(ground_, num_nodes * 2 * list_bytes);
-  write_padded(twins_, num_nodes * sizeof(uint32_t));
-  write_padded(starts_, num_nodes * sizeof(uint32_t));
-  write_padded(upper_, static_cast<size_t>(lists_before(count)) * list_bytes);
+  file.write_padded(ground_, num_nodes * 2 * list_bytes);
+  file.write_padded(twins_, num_nodes * sizeof(uint32_t));
+  file.write_padded(starts_, num_nodes * sizeof(uint32_t));
+  file.write_padded(upper_, static_cast<size_t>(lists_before(count)) * list_bytes);
 }
 
 }  // namespace seekrl::search

@@ -1,0 +1,100 @@
+/** Configures and builds the addons with cmake-js; what it prints is kept for the errors of a build that fails. */
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { buildJobs, errorLines } from "./build.mjs";
+import { findDriver, architecturesFor } from "./cuda/driver.mjs";
+import { findNvcc } from "./cuda/nvcc.mjs";
+import { SetupError } from "./report.mjs";
+import { cudaOf } from "./torch-folder.mjs";
+
+const require = createRequire(import.meta.url);
+
+function findProgram(names) {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return names.find((name) => folders.some((folder) => existsSync(join(folder, name))));
+}
+
+export function requireTools() {
+  const compiler = process.env.CXX ?? findProgram(["g++", "clang++", "c++"]);
+  if (compiler === undefined) {
+    throw new SetupError(
+      "no C++ compiler was found. Remedy: install g++ 12 or later (Debian: apt-get install g++).",
+    );
+  }
+  if (findProgram(["cmake"]) === undefined) {
+    throw new SetupError(
+      "cmake was not found. Remedy: install CMake 3.22 or later (Debian: apt-get install cmake).",
+    );
+  }
+  if (findProgram(["ninja", "make"]) === undefined) {
+    throw new SetupError(
+      "neither ninja nor make was found. Remedy: install one (Debian: apt-get install ninja-build).",
+    );
+  }
+}
+
+/** A dependency's folder, wherever the package manager put it; `exports` may hide its package.json. */
+function packageFolder(name) {
+  const folder = require.resolve
+    .paths(name)
+    .map((base) => join(base, name))
+    .find((path) => existsSync(path));
+  if (folder === undefined) throw new SetupError(`the package ${name} is missing. Remedy: npm install.`);
+  return folder;
+}
+
+/** Without a card: the least that has kernels, which later cards run too, compiled at first use. */
+async function architectures() {
+  const { cards } = await findDriver();
+  const known = cards.length === 0 ? [] : ((await findNvcc())?.known ?? []);
+  return architecturesFor(cards, known).join(";") || "80";
+}
+
+/** The kernels for CUDA take minutes: they are compiled for a libtorch that can use them, or where they are asked for. */
+async function cudaDefinitions(libtorch, withTests) {
+  const asked = process.env.SEEKRL_CUDA_ARCHITECTURES;
+  const isWanted = withTests || asked !== undefined || (await cudaOf(libtorch)) !== undefined;
+  return {
+    SEEKRL_CUDA: isWanted ? "ON" : "OFF",
+    SEEKRL_CUDA_ARCHITECTURES: asked ?? (isWanted ? await architectures() : "80"),
+  };
+}
+
+/**
+ * Builds what has changed.
+ *
+ * @param root - the checkout
+ * @param options - `libtorch`: its folder; `withTests`: the native test programs and the emulated GPU too; `progress`
+ */
+export async function buildNative(root, { libtorch, withTests, progress }) {
+  const definitions = {
+    SEEKRL_LIBTORCH: libtorch,
+    SEEKRL_USEARCH: packageFolder("usearch"),
+    SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
+    SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
+    SEEKRL_UNITS: process.env.SEEKRL_UNITS ?? "ON",
+    SEEKRL_TESTS: withTests ? "ON" : "OFF",
+    ...(await cudaDefinitions(libtorch, withTests)),
+  };
+  const options = ["--out", "build/cmake", "--parallel", buildJobs()];
+  for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
+  await cmakeJs(root, options, progress);
+}
+
+function cmakeJs(root, options, progress) {
+  const script = join(packageFolder("cmake-js"), "bin", "cmake-js");
+  const child = spawn(process.execPath, [script, "build", ...options], { cwd: root });
+  const output = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
+  child.stdout.on("data", (chunk) => progress.feed(String(chunk)));
+  return new Promise((done, fail) => {
+    child.on("error", fail);
+    child.on("close", (code) => {
+      if (code === 0) return done();
+      const shown = errorLines(Buffer.concat(output).toString(), 20);
+      fail(new SetupError(`the native build failed (cmake-js exited with ${code}):\n${shown}`));
+    });
+  });
+}

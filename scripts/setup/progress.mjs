@@ -1,0 +1,109 @@
+/** Says how far a set-up is and how long it still takes: by known parts when it is the first, by counted steps after that. */
+import { hideLine, isTerminal, say, showLine, silenceMs } from "./report.mjs";
+import { parallelSeconds, partOf, serialSeconds } from "./work.mjs";
+
+/** An estimate of this machine's speed begins with so many seconds at the speed of work.mjs. */
+const trustSeconds = 10;
+
+/** When each part would be done on `jobs` cores that begin them in their order. */
+function schedule(parts, jobs) {
+  const cores = Array.from({ length: jobs }, () => 0);
+  return Object.fromEntries(
+    Object.entries(parts).map(([part, seconds]) => {
+      const core = cores.indexOf(Math.min(...cores));
+      cores[core] += seconds;
+      return [part, cores[core]];
+    }),
+  );
+}
+
+/** While anything is left. */
+const leastSeconds = 3;
+
+const secondsText = (ms) => `${Math.ceil(ms / 5000) * 5} s`;
+
+const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
+
+export class Progress {
+  #now;
+  #isFirst;
+  #start;
+  #phaseStart;
+  #serial = { ...serialSeconds };
+  #expected;
+  #undone = new Set(Object.keys(parallelSeconds));
+  #reached = 0;
+  #slowness = 1;
+  #steps = { done: 0, total: 0 };
+  #rest = "";
+  #next;
+
+  /** `isFirst`: nothing is there yet; `jobs`: cores that work; `now`: a clock in milliseconds. */
+  constructor({ isFirst, jobs, now = () => performance.now() }) {
+    this.#now = now;
+    this.#isFirst = isFirst;
+    this.#expected = schedule(parallelSeconds, jobs);
+    this.#start = this.#phaseStart = now();
+    this.#next = this.#start + silenceMs;
+  }
+
+  /** A part of work.mjs is done. */
+  finish(part) {
+    if (part in this.#serial) {
+      delete this.#serial[part];
+      this.#phaseStart = this.#now();
+    } else if (this.#undone.delete(part)) {
+      const passed = (this.#now() - this.#phaseStart) / 1000;
+      this.#reached = Math.max(this.#reached, this.#expected[part]);
+      this.#slowness = (trustSeconds + passed) / (trustSeconds + this.#reached);
+    }
+    this.tick();
+  }
+
+  /** Takes a piece of the native build's output, which may end within a line. */
+  feed(chunk) {
+    const lines = (this.#rest + chunk).split("\n");
+    this.#rest = lines.pop();
+    for (const line of lines) {
+      const [, done, total] = /^\[ *(\d+)(?:\/(\d+)|%)\]/.exec(line) ?? [];
+      if (done !== undefined) this.#pass(Number(done), Number(total ?? 100), partOf(line));
+    }
+  }
+
+  /** To be called every second. */
+  tick() {
+    const now = this.#now();
+    if (isTerminal() && (this.#steps.done > 0 || this.#isFirst)) return showLine(this.#text(now));
+    if (now < this.#next) return;
+    say(this.#text(now));
+    this.#next = now + silenceMs;
+  }
+
+  end() {
+    hideLine();
+  }
+
+  /** How long is left, in milliseconds; undefined when it is not known. */
+  left(now = this.#now()) {
+    if (!this.#isFirst) return undefined;
+    const serial = sum(Object.values(this.#serial));
+    const passed = (now - this.#phaseStart) / 1000;
+    const end = Math.max(...Object.values(this.#expected));
+    if (serial > 0) return (Math.max(serial - passed, 0) + end) * 1000;
+    if (this.#undone.size === 0) return 0;
+    return Math.max(end * this.#slowness - passed, leastSeconds) * 1000;
+  }
+
+  #pass(done, total, part) {
+    this.#steps = { done, total };
+    if ("configuring" in this.#serial) this.finish("configuring");
+    this.finish(part ?? "");
+  }
+
+  #text(now) {
+    const { done, total } = this.#steps;
+    const left = this.left(now);
+    const steps = total === 0 ? "setting up" : `building, ${done} of ${total} steps`;
+    return `${steps}: ${secondsText(now - this.#start)} so far${left === undefined ? "" : `, about ${secondsText(left)} left`}`;
+  }
+}
