@@ -1,12 +1,10 @@
 /** Commands that build, search, serve and evaluate with a card, emulated, against the same calls on the CPU. */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runCli } from "../cli/run-cli.ts";
+import { runCli, runJson, startServing } from "../cli/run-cli.ts";
 import { texts } from "../embed/golden.ts";
 import { projectRoot } from "../project.ts";
 import { cosine, wideHeaded } from "./models.ts";
@@ -14,12 +12,6 @@ import { cosine, wideHeaded } from "./models.ts";
 const folder = await mkdtemp(join(tmpdir(), "seekrl-card-commands-"));
 after(() => rm(folder, { recursive: true, force: true }));
 const at = (name: string): string => join(folder, name);
-
-async function run<T>(...args: string[]): Promise<T> {
-  const { code, stdout, stderr } = await runCli(...args, "--json");
-  assert.equal(code, 0, stderr);
-  return JSON.parse(stdout) as T;
-}
 
 interface Found {
   readonly results: readonly { readonly hits: readonly { readonly id: string; readonly score: number }[] }[];
@@ -48,12 +40,12 @@ test("an index is built by an encoder on a card, searched there, and its hits ar
   const search = (device: string, ...more: string[]): Promise<Found> => {
     const index = `${at(device)},device=${device},vectorsDevice=${device}`;
     const queries = texts.queries.flatMap((query) => ["--query", query]);
-    return run("search", "--index", index, "--top-k", `${texts.passages.length}`, ...queries, ...more);
+    return runJson("search", "--index", index, "--top-k", `${texts.passages.length}`, ...queries, ...more);
   };
   const bf16 = ["--encoder-dtype", "bfloat16"];
   for (const device of devices) {
     const built = ["index", "build", "--corpus", at("corpus.jsonl"), "--out", at(device), "--dense", "exact"];
-    await run(...built, "--no-bm25", "--embedder", encoder, ...bf16, "--device", device);
+    await runJson(...built, "--no-bm25", "--embedder", encoder, ...bf16, "--device", device);
   }
   areAlike(await search("cpu"), await search("emulated"), 0.02);
   const reranked = (device: string): Promise<Found> =>
@@ -61,32 +53,18 @@ test("an index is built by an encoder on a card, searched there, and its hits ar
   areAlike(await reranked("cpu"), await reranked("emulated"), 0.02);
 });
 
-test("an encoder on a card is served as one on the CPU is", async () => {
+test("an encoder on a card is served as one on the CPU is", async (t) => {
   const encoder = await wideHeaded("bert-cls");
   const vectorsOn = async (device: string): Promise<Float32Array[]> => {
-    const program = [join(projectRoot, "bin", "seekrl.mjs"), "retriever", "serve", "--port", "0", "--json"];
     const own = ["--index", at("cpu"), "--encoder", encoder, "--encoder-dtype", "bfloat16"];
-    const child = spawn(process.execPath, [
-      ...program,
-      ...own,
-      "--encoder-name",
-      "e",
-      "--encoder-device",
-      device,
-    ]);
-    const closed = once(child, "close");
-    try {
-      const [line] = (await Promise.race([once(child.stdout, "data"), closed])) as [Buffer];
-      const { url } = JSON.parse(String(line)) as { url: string };
-      const body = JSON.stringify({ model: "e", input: texts.queries });
-      const headers = { "content-type": "application/json" };
-      const response = await fetch(`${url}/v1/embeddings`, { method: "POST", headers, body });
-      const { data } = (await response.json()) as { data: { embedding: number[] }[] };
-      return data.map(({ embedding }) => Float32Array.from(embedding));
-    } finally {
-      child.kill("SIGTERM");
-      await closed;
-    }
+    const named = ["--encoder-name", "e", "--encoder-device", device];
+    const { call, url } = await startServing(t, ["retriever", "serve", ...own, ...named]);
+    const body = JSON.stringify({ model: "e", input: texts.queries });
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(`${url}/v1/embeddings`, { method: "POST", headers, body });
+    const { data } = (await response.json()) as { data: { embedding: number[] }[] };
+    await call.interrupt();
+    return data.map(({ embedding }) => Float32Array.from(embedding));
   };
   const [cpu, card] = [await vectorsOn("cpu"), await vectorsOn("emulated")];
   assert.equal(cpu.length, texts.queries.length);
@@ -98,7 +76,7 @@ const model = join(projectRoot, "world", "checkpoint");
 test("a text's log-probabilities and an agent's figures on a card are those of the CPU", async () => {
   const on = (device: string): string[] => ["--model", model, "--dtype", "bfloat16", "--device", device];
   const scored = (device: string) =>
-    run<{ logprobs: (number | null)[] }>("score", ...on(device), "--text", "Who directed Nightwinter?");
+    runJson<{ logprobs: (number | null)[] }>("score", ...on(device), "--text", "Who directed Nightwinter?");
   const [cpu, card] = [await scored("cpu"), await scored("emulated")];
   assert.deepEqual(
     [cpu.logprobs[0], card.logprobs[0], card.logprobs.length],
@@ -107,13 +85,13 @@ test("a text's log-probabilities and an agent's figures on a card are those of t
   for (const [i, expected] of cpu.logprobs.slice(1).entries())
     assert.ok(Math.abs(expected! - card.logprobs[i + 1]!) < 0.06 * Math.max(1, -expected!));
 
-  await run("world", "--out", at("world"));
+  await runJson("world", "--out", at("world"));
   const [first, second] = (await readFile(at("world/test.jsonl"), "utf8")).split("\n");
   await writeFile(at("test.jsonl"), `${first}\n${second}\n`);
   const corpus = at("world/corpus.jsonl");
-  await run("index", "build", "--corpus", corpus, "--out", at("index"), "--dense", "exact");
+  await runJson("index", "build", "--corpus", corpus, "--out", at("index"), "--dense", "exact");
   const evaluated = (device: string) =>
-    run<Record<string, number>>(
+    runJson<Record<string, number>>(
       ...["eval", ...on(device), "--index", `${at("index")},mode=hybrid,vectorsDevice=${device}`],
       ...["--questions", at("test.jsonl"), "--recipe", "world", "--out", at(`eval-${device}.jsonl`)],
     );

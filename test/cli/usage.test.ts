@@ -1,6 +1,7 @@
 /** The program from outside: help, usage errors, exit codes, one JSON object. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { projectRoot } from "../project.ts";
 import { runCli } from "./run-cli.ts";
 
 test("help names every command and is no error", async () => {
@@ -96,4 +97,13 @@ test("a failure is exit code 1 and says what failed", async () => {
   );
   assert.deepEqual([code, stdout], [1, ""]);
   assert.match(stderr, /^ERR_IO: --model: no-such-folder: no such file or folder/);
+});
+
+test("help, wrong calls and folders that are not there load no native code", () => {
+  const { sharedObjects } = process.report.getReport() as unknown as { sharedObjects: string[] };
+  assert.ok(sharedObjects.length > 0);
+  assert.deepEqual(
+    sharedObjects.filter((path) => /seekrl|torch/.test(path.slice(projectRoot.length))),
+    [],
+  );
 });

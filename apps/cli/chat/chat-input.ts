@@ -37,7 +37,6 @@ export class ChatInput implements Disposable {
     this.#options = options;
     lines.on("line", () => this.#pasted.push(this.#isPasting));
     lines.on("SIGINT", () => this.#onInterrupt());
-    options.signal.addEventListener("abort", () => lines.close(), { once: true });
     if (!options.isTerminal) return;
     options.stdout.write(pasteMarks.on);
     options.stdin.on("keypress", this.#onKey);
@@ -45,11 +44,11 @@ export class ChatInput implements Disposable {
 
   /** Begins to read. */
   static async open(options: ChatInputOptions): Promise<ChatInput> {
-    const { stdin: input, stdout: output, isTerminal, history } = options;
-    if (!isTerminal) return new ChatInput(createInterface({ input }), options);
+    const { stdin: input, stdout: output, isTerminal, history, signal } = options;
+    if (!isTerminal) return new ChatInput(createInterface({ input, signal }), options);
     const earlier = history === undefined ? [] : await readHistory(history);
     const lines = createInterface({
-      ...{ input, output, terminal: true },
+      ...{ input, output, signal, terminal: true },
       ...{ history: earlier, historySize: 1000, removeHistoryDuplicates: true },
     });
     return new ChatInput(lines, options);

@@ -1,4 +1,5 @@
 /** All processes of a launch on this machine: started together, ended together. */
+import { addAbortListener } from "node:events";
 import { join } from "node:path";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { UsageError } from "../../command.ts";
@@ -84,9 +85,9 @@ function firstFailure(ranks: readonly RankProcess[], signal: AbortSignal): Promi
       const end = await exited;
       if (end.code !== 0 && failures.push(end) === 1) setImmediate(choose);
     });
-    Promise.all(exits).then(() => setImmediate(choose), reject);
-    signal.addEventListener("abort", () => resolve(undefined), { once: true });
-    if (signal.aborted) resolve(undefined);
+    const listener = addAbortListener(signal, () => resolve(undefined));
+    const ended = Promise.all(exits).then(() => setImmediate(choose), reject);
+    void ended.finally(() => listener[Symbol.dispose]());
   });
 }
 

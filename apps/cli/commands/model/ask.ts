@@ -129,8 +129,8 @@ async function conversation(
 ): Promise<object[]> {
   const input = io.stdin();
   const isTerminal = input.isTTY === true && !io.json;
-  const lines = createInterface({ input, ...(isTerminal ? { output: io.stdout } : {}) });
-  io.signal.addEventListener("abort", () => lines.close(), { once: true });
+  const { signal, stdout } = io;
+  const lines = createInterface({ input, signal, ...(isTerminal ? { output: stdout } : {}) });
   const answers: object[] = [];
   lines.setPrompt(isTerminal ? "> " : "");
   lines.prompt();
