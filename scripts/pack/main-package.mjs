@@ -12,9 +12,8 @@ const omitted = ["scripts", "devDependencies", "files", "private", "gypfile", "b
 /** What npm packs whatever `files` says. */
 const always = ["CHANGELOG.md", "LICENSE", "README.md"];
 
-/** Neither what `files` leaves out nor what a removed source left in `dist`. */
-function isShipped(root, name, files) {
-  if (files.includes(`!${name}`)) return false;
+/** Not what a removed source left in `dist`. */
+function isShipped(root, name) {
   const [, source] = /^dist\/((?:lib|apps)\/.*)\.(?:js|d\.ts)$/.exec(name) ?? [];
   return source === undefined || existsSync(join(root, `${source}.ts`));
 }
@@ -60,9 +59,8 @@ export async function stageMain(packed, folder, root) {
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  const files = [...always, ...manifest.files];
-  const filter = (path) => isShipped(root, relative(root, path).split(sep).join("/"), files);
-  for (const part of files.filter((each) => !each.startsWith("!")))
+  const filter = (path) => isShipped(root, relative(root, path).split(sep).join("/"));
+  for (const part of [...always, ...manifest.files])
     await cp(join(root, part), join(folder, part), { recursive: true, filter });
   await writeManifest(folder, shippedManifest(manifest, optionalVersions(packed, manifest.version)));
 }

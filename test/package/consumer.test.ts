@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { after, test } from "node:test";
 import { projectRoot } from "../project.ts";
 import { builtLibtorch, plantBuild } from "./planted.ts";
@@ -144,6 +144,21 @@ test("the tarball holds what is built and documented, no source and nothing that
   ) as Record<string, unknown>;
   const absent = ["scripts", "devDependencies", "gypfile", "private"].filter((key) => key in manifest);
   assert.deepEqual(absent, []);
+});
+
+test("every link of a page that is packed leads to a file that is packed", async () => {
+  const pages = files.filter((path) => path.endsWith(".md") && !/^(?:dist|starter)\//.test(path));
+  assert.ok(pages.includes("docs/start.md") && pages.includes("ARCHITECTURE.md"));
+  const dead: string[] = [];
+  for (const page of pages) {
+    const text = await readFile(join(project, "node_modules", "seekrl", page), "utf8");
+    for (const [, target = ""] of text.matchAll(/\]\((?!\w+:|#)([^)#]+)/g)) {
+      const path = posix.join(posix.dirname(page), target);
+      if (!files.some((file) => file === path || file.startsWith(`${path}/`)))
+        dead.push(`${page}: ${target}`);
+    }
+  }
+  assert.deepEqual(dead, []);
 });
 
 /** Has the installed package write a project beside the one that asks for it; what that asks for in turn. */
