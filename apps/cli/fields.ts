@@ -50,8 +50,17 @@ interface JsonType {
   readonly isData?: boolean;
 }
 
+/** Of the schemas that were asked for, as each is several times in a call. */
+const known = new WeakMap<z.ZodObject, readonly Field[]>();
+
 /** The options of a schema, in order. */
-export function fieldsOf(schema: z.ZodObject): Field[] {
+export function fieldsOf(schema: z.ZodObject): readonly Field[] {
+  const fields = known.get(schema) ?? readFields(schema);
+  known.set(schema, fields);
+  return fields;
+}
+
+function readFields(schema: z.ZodObject): Field[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: "input" }) as JsonType;
   return Object.entries(properties).map(([key, property]) => ({
     ...fieldOf(key, property),
