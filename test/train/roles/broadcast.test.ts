@@ -1,22 +1,13 @@
 /** Weights that one rank trains and others generate with (law 6). */
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { runRanks } from "../../comm/ranks.ts";
-import { projectRoot } from "../../project.ts";
 
-const emulation = join(projectRoot, "build", "cmake", "Release", "libseekrl_emulated.so");
-const noCard = existsSync(emulation) ? false : "not built: SEEKRL_TESTS is off";
-
-for (const [what, dtype, skip] of [
-  ["model", "bfloat16", false],
-  ["adapter", "float32", false],
-  ["card", "bfloat16", noCard],
+for (const [what, dtype] of [
+  ["model", "bfloat16"],
+  ["adapter", "float32"],
 ] as const) {
-  test(`${what} in ${dtype}: every rank gets the root's weights, bit for bit, and its version`, {
-    skip,
-  }, async () => {
+  test(`${what} in ${dtype}: every rank gets the root's weights, bit for bit, and its version`, async () => {
     const ranks = await runRanks("./broadcast-rank.js", import.meta.url, { size: 3, args: [what, dtype] });
     const [first, root, last] = ranks.map(({ code, stderr, lines }) => [code, stderr, ...lines]);
     // Two steps of the root's; a cache of older weights is not used.
