@@ -1,12 +1,9 @@
 /** The files that docs/many-machines.md shows: read by what reads them, and run as far as to who is which rank. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
 import { launchOf } from "../../apps/cli/commands/launch/launch.ts";
 import { rankEnvironment } from "../../apps/cli/commands/launch/rank-environment.ts";
-import { projectRoot } from "../project.ts";
 import { withCallsJoined } from "../site/code-blocks.ts";
 import { type Call, dryRun, requireOneJob } from "./dry-run.ts";
 import {
@@ -18,19 +15,7 @@ import {
   requireTask,
   type Value,
 } from "./manifests.ts";
-
-const page = readFileSync(join(projectRoot, "docs", "many-machines.md"), "utf8");
-const blocks = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, kind, text = ""]) => ({
-  kind,
-  text,
-}));
-
-/** A file of the page, by its first line. */
-function fileOf(begin: string): string {
-  const block = blocks.find(({ text }) => text.startsWith(begin));
-  assert.ok(block, begin);
-  return block.text;
-}
+import { batchVariables, fileOf, inner, page, requireTraining, withoutProgram } from "./many-machines.ts";
 
 function documentsOf(begin: string): Value[] {
   return parseAllDocuments(fileOf(begin)).map((document) => {
@@ -38,8 +23,6 @@ function documentsOf(begin: string): Value[] {
     return document.toJS() as Value;
   });
 }
-
-const inner = ["train", "--config", "train.yaml"];
 
 /** The environments that a call of `seekrl launch` gives to its processes. */
 function launched({ args, variables }: Pick<Call, "args" | "variables">): NodeJS.ProcessEnv[] {
@@ -57,19 +40,6 @@ function launched({ args, variables }: Pick<Call, "args" | "variables">): NodeJS
   return Array.from({ length: processes }, (_, i) => rankEnvironment(layout, i, variables));
 }
 
-const withoutProgram = ({ args, variables }: Call): Call => {
-  const [program = "", ...rest] = args;
-  assert.match(program, /bin\/seekrl\.mjs$/);
-  return { args: rest, variables };
-};
-
-function requireTraining(calls: readonly Call[]): NodeJS.ProcessEnv[] {
-  return calls.map(withoutProgram).map(({ args, variables }) => {
-    assert.deepEqual(args, inner);
-    return variables;
-  });
-}
-
 test("seekrl launch on one machine and by hand on two makes one job", () => {
   const calls = [...withCallsJoined(page).matchAll(/^npx seekrl (launch .* -- train --config .*)$/gm)].map(
     ([, call = ""]) => call.split(" "),
@@ -80,35 +50,6 @@ test("seekrl launch on one machine and by hand on two makes one job", () => {
   requireOneJob(two.flat(), { size: 16, localSize: 8, address: "node01", port: 29_500 });
 });
 
-/** Options of torchrun (torch/distributed/run.py) that the page uses. */
-const torchrunOptions =
-  /^--(nnodes|nproc-per-node|max-restarts|rdzv-backend|rdzv-endpoint|rdzv-id|log-dir|redirects|tee|no-python)$/;
-
-test("torchrun's call on every machine makes one job, whose store torchrun serves", () => {
-  const script = fileOf("# torchrun.sh");
-  const runs = ["0", "1"].map((machine) => dryRun(script, { GROUP_RANK: machine }));
-  for (const { options } of runs) for (const option of options) assert.match(option, torchrunOptions);
-  const environments = runs.flatMap(({ calls }) => requireTraining(calls));
-  requireOneJob(environments, { size: 16, localSize: 8, address: "node01", isServedByLauncher: true });
-});
-
-/** What a batch script asks for. */
-function sbatchOf(script: string): Record<string, string> {
-  const lines = [...script.matchAll(/^#SBATCH --([\w-]+)(?:=(\S+))?$/gm)];
-  assert.equal(lines.length, script.match(/^#SBATCH/gm)?.length);
-  return Object.fromEntries(lines.map(([, name = "", value = ""]) => [name, value]));
-}
-
-/** The variables of a batch script (sbatch's manual: OUTPUT ENVIRONMENT VARIABLES). */
-function batchVariables(script: string): Record<string, string> {
-  const { nodes = "", "ntasks-per-node": tasks = "", "cpus-per-task": cpus = "" } = sbatchOf(script);
-  const all = String(Number(nodes) * Number(tasks));
-  return {
-    ...{ NODES: nodes, TASKS: tasks, SLURM_JOB_ID: "4711", SLURM_JOB_NODELIST: "gpu[07-08]" },
-    ...{ SLURM_NTASKS: all, SLURM_NTASKS_PER_NODE: tasks, SLURM_CPUS_PER_TASK: cpus, SLURM_PROCID: "0" },
-  };
-}
-
 test("the batch script of Slurm makes one job of all tasks, with a core for each of their threads", () => {
   const script = fileOf("#!/bin/bash");
   const { calls, options, code } = dryRun(script, batchVariables(script));
@@ -117,15 +58,6 @@ test("the batch script of Slurm makes one job of all tasks, with a core for each
   assert.deepEqual([code, environments[0]?.OMP_NUM_THREADS], [0, "12"]);
   const known = ["--kill-on-bad-exit=1", "--cpus-per-task=12", "--output=runs/slurm-%j-rank-%5t.log"];
   assert.deepEqual(options, known);
-});
-
-test("a job of Slurm whose ranks failed goes back into the queue, and not for ever", () => {
-  const script = fileOf("#!/bin/bash");
-  const variables = { ...batchVariables(script), FAILS: "1" };
-  const first = dryRun(script, variables);
-  assert.deepEqual([first.code, first.options.at(-1)], [1, "scontrol requeue 4711"]);
-  const last = dryRun(script, { ...variables, SLURM_RESTART_COUNT: "20" });
-  assert.deepEqual([last.code, last.options.length], [1, 3]);
 });
 
 test("mpirun's call makes one job", () => {

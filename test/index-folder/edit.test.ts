@@ -6,9 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { Passage } from "../../lib/corpus/passage.ts";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
-import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
 import { changeFolder } from "../../lib/index-folder/change.ts";
+import { addToIndex, removeFromIndex } from "../../lib/index-folder/change/edit.ts";
 import { indexInfo } from "../../lib/index-folder/info.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
 import { peoplePassages } from "../search/people.ts";
@@ -160,31 +159,4 @@ test("a folder without an index is not changed", async () => {
   await assert.rejects(addToIndex(folder, second), { code: "ERR_IO", message: /no index/ });
   await assert.rejects(removeFromIndex(folder, ["p1"]), { code: "ERR_IO", message: /no index/ });
   await assert.rejects(readdir(folder), { code: "ENOENT" });
-});
-
-test("searches are opened without fail while changes replace the files under them", async () => {
-  const folder = await firstIndex("busy");
-  let isDone = false;
-  const change = async (): Promise<void> => {
-    for (const passage of second.slice(0, 12)) {
-      await addToIndex(folder, [passage]);
-      await mergeIndexes([folder], folder);
-      await removeFromIndex(folder, [passage.id]);
-    }
-    isDone = true;
-  };
-  let numOpened = 0;
-  const read = async (): Promise<void> => {
-    while (!isDone) {
-      const search = await openIndex(folder);
-      const [[hit] = []] = await search([first[3]?.title ?? ""], { topK: 1 });
-      assert.equal(hit?.id, first[3]?.id);
-      assert.ok(search.size === 400 || search.size === 401);
-      search.close();
-      numOpened += 1;
-    }
-  };
-  await Promise.all([change(), read(), read()]);
-  assert.ok(numOpened > 10);
-  assert.equal((await indexInfo(folder, { verify: "all" })).problems.length, 0);
 });

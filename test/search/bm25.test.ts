@@ -1,17 +1,16 @@
 /** BM25 against independent float64 implementations. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { indexedText } from "../../lib/corpus/passage.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
-import { Bm25Builder, type Bm25BuildOptions, Bm25Index } from "../../lib/search/bm25.ts";
+import { Bm25Builder, Bm25Index } from "../../lib/search/bm25.ts";
 import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
-import { randomFrom } from "../dice.ts";
 import { projectRoot } from "../project.ts";
 import { sharedData, skipWithoutData } from "../shared-data.ts";
+import { built, folder, plainBm25, wordyTexts } from "./plain-bm25.ts";
 
 interface Golden {
   readonly corpus: readonly string[];
@@ -19,23 +18,9 @@ interface Golden {
   /** Per query up to ten [passage, score]. */
   readonly cases: readonly { k1: number; b: number; rankings: readonly (readonly [number, number])[][] }[];
 }
-
-const folder = await mkdtemp(join(tmpdir(), "seekrl-bm25-"));
-after(() => rm(folder, { recursive: true }));
 const golden = JSON.parse(
   await readFile(join(projectRoot, "test/golden/search/bm25.json"), "utf8"),
 ) as Golden;
-
-let numBuilt = 0;
-
-async function built(texts: readonly string[], options: Bm25BuildOptions = {}): Promise<Bm25Index> {
-  const builder = new Bm25Builder(options);
-  for (let at = 0; at < texts.length; at += 64) await builder.add(texts.slice(at, at + 64));
-  const path = join(folder, `index-${numBuilt++}`);
-  await builder.save(path);
-  builder.close();
-  return Bm25Index.open(path);
-}
 
 for (const { k1, b, rankings } of golden.cases) {
   test(`rankings and scores are exactly the float64 reference's for k1 ${k1} and b ${b}`, async () => {
@@ -53,34 +38,6 @@ for (const { k1, b, rankings } of golden.cases) {
   });
 }
 
-/** Passages of 1 to 80 words, common ones and rare ones, from a seed. */
-function wordyTexts(count: number, seed: number): string[] {
-  const random = randomFrom(seed);
-  const word = (): string => `w${Math.floor(20_000 ** random())}`;
-  return Array.from({ length: count }, () =>
-    Array.from({ length: 1 + Math.floor(80 * random()) }, word).join(" "),
-  );
-}
-
-/** All scores by the formula, in float64. */
-function plainBm25(corpus: readonly string[], query: string, topK: number): [number, number][] {
-  const passages = corpus.map((text) => text.split(" "));
-  const average = passages.reduce((sum, { length }) => sum + length, 0) / passages.length;
-  const scores = passages.map(() => 0);
-  for (const term of query.split(" ")) {
-    const frequencies = passages.map((words) => words.filter((word) => word === term).length);
-    const df = frequencies.filter((tf) => tf > 0).length;
-    const idf = Math.log(1 + (passages.length - df + 0.5) / (df + 0.5));
-    for (const [i, tf] of frequencies.entries()) {
-      if (tf === 0) continue;
-      const length = passages[i]?.length ?? 0;
-      scores[i] = (scores[i] ?? 0) + idf * (tf / (tf + 1.2 * (1 - 0.75 + (0.75 * length) / average)));
-    }
-  }
-  const ranked = scores.map((score, i): [number, number] => [i, score]).filter(([, score]) => score > 0);
-  return ranked.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, topK);
-}
-
 test("a Chinese or Japanese passage is found by words inside of its sentences", async () => {
   const texts = [
     "北京是中华人民共和国的首都。",
@@ -90,33 +47,6 @@ test("a Chinese or Japanese passage is found by words inside of its sentences", 
   const index = await built(texts);
   const { ids } = await index.search(["日本の首都", "中国最大的城市", "中华人民"], { topK: 1 });
   assert.deepEqual([...ids], [1, 2, 0]);
-  index.close();
-});
-
-test("over many windows and blocks nothing that belongs to the best is skipped", async () => {
-  const corpus = wordyTexts(12_000, 3);
-  const index = await built(corpus, { maxBytes: 2 ** 20 });
-  const queries = [
-    "w1",
-    "w2 w30",
-    "w1 w2 w3 w19000",
-    "w777 w8000 w12 w1",
-    "w500 w1 w500 w40 w9 w2 w3000 w15",
-  ];
-  for (const topK of [1, 10, 500]) {
-    const { ids, scores } = await index.search(queries, { topK });
-    for (const [q, query] of queries.entries()) {
-      const expected = plainBm25(corpus, query, topK);
-      assert.deepEqual(
-        [...ids.subarray(q * topK, q * topK + expected.length)],
-        expected.map(([id]) => id),
-        query,
-      );
-      const actual = scores.subarray(q * topK, q * topK + expected.length);
-      for (const [i, [, score]] of expected.entries())
-        assert.ok(Math.abs((actual[i] ?? 0) - score) <= 1e-6 * score, query);
-    }
-  }
   index.close();
 });
 

@@ -12,7 +12,6 @@ const folder = await mkdtemp(join(tmpdir(), "seekrl-vectors-"));
 after(() => rm(folder, { recursive: true }));
 
 const exact = await built("exact", { dtype: "f32" });
-const truth = await exact.search(queries, { topK });
 
 for (const metric of ["cos", "ip"] as const) {
   for (const [dtype, tolerance] of [
@@ -48,12 +47,6 @@ test("results are ordered by score, equal scores by id", async () => {
   const { ids, scores } = await index.search(new Float32Array([1, 0]), { topK: 5 });
   assert.deepEqual([...ids], [0, 2, 4, 1, 3]);
   assert.ok([...scores].every((score, i) => score === (i < 3 ? 1 : 0)));
-});
-
-test("the graph finds at least 95% of the true neighbours among 10,000 random vectors", async () => {
-  const graph = await built("hnsw");
-  const { ids } = await graph.search(queries, { topK });
-  assert.ok(recall(ids, truth.ids) >= 0.95, `recall ${recall(ids, truth.ids)}`);
 });
 
 for (const dtype of ["f32", "bf16", "i8"] as const) {
@@ -210,23 +203,5 @@ test("wrong shapes, too many vectors and values that are not finite are refused"
     await assert.rejects(index.search(new Float32Array(4), { topK: 2 }), { code: "ERR_RANGE" });
     assert.deepEqual([...(await index.search(new Float32Array(4), { topK: 1 })).ids], [0]);
     assert.equal((await index.search(new Float32Array(0), { topK: 1 })).ids.length, 0);
-  }
-});
-
-test("the graph finds at least 95% of the true neighbours among tight clusters, in every dtype that orders them", async () => {
-  const numCentres = 40;
-  const centres = randomVectors(numCentres, dim, 7);
-  const near = (count: number, seed: number): Float32Array =>
-    randomVectors(count, dim, seed).map(
-      (noise, i) => (centres[(Math.floor(i / dim) % numCentres) * dim + (i % dim)] ?? 0) + 0.2 * noise,
-    );
-  const data = near(8000, 8);
-  const asked = near(100, 9);
-  const whole = await built("exact", { dtype: "f32" }, data);
-  const expected = await whole.search(asked, { topK });
-  for (const dtype of ["f32", "bf16", "i8"] as const) {
-    const index = await built("hnsw", { dtype, rescore: whole }, data);
-    const found = await index.search(asked, { topK });
-    assert.ok(recall(found.ids, expected.ids) >= 0.95, `${dtype}: ${recall(found.ids, expected.ids)}`);
   }
 });

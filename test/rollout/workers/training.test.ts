@@ -5,44 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { LoraOptions } from "../../../lib/model/adapter.ts";
-import type { Policy } from "../../../lib/model/policy.ts";
-import { policyParts } from "../../../lib/model/policy.ts";
 import { WorkerPool } from "../../../lib/rollout/workers/worker-pool.ts";
-import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
-import { Trainer } from "../../../lib/train/learner/trainer.ts";
-import { rl } from "../../../lib/train/rl.ts";
-import type { RlMetrics, SampleRollouts } from "../../../lib/train/rl-options.ts";
 import { fakeSglang, fakeVllm } from "./fake-servers.ts";
-import { localWorld, questions, recipe, workerWorld } from "./served-worker.ts";
-
-type Local = Awaited<ReturnType<typeof localWorld>>;
-
-/** Two steps; the second one's rollouts show whether the first one's weights have arrived. */
-async function trained({ policy }: Local, rollout: SampleRollouts, { staleness = 0, numSteps = 2 } = {}) {
-  await using trainer = await Trainer.open(policy, { weightDecay: 0 });
-  const steps: RlMetrics[] = [];
-  await rl({
-    learners: { trainer },
-    task: { questions, reward: lengthReward, rollout },
-    algorithm: { ...algorithms.rloo, kl: undefined },
-    batch: { questions: 4, samples: 2, staleness },
-    steps: numSteps,
-    seed: 5,
-    learningRate: { policy: () => 1e-3 },
-    onStep: (metrics) => void steps.push(metrics),
-  });
-  return { steps, weights: await weightsOf(policy) };
-}
-
-/** Differs between samples, whatever the model says. */
-const lengthReward: Parameters<typeof rl>[0]["task"]["reward"] = ({ segments }) =>
-  segments.reduce((sum, { tokens }) => sum + ([...tokens].reduce((a, b) => a + b, 0) % 97), 0) / 97;
-
-async function weightsOf(policy: Policy): Promise<Float32Array[]> {
-  const { model, adapter } = policyParts(policy, "test");
-  const names = (adapter?.handle ?? model.handle).tensors().map(({ name }) => name);
-  return Promise.all(names.map((name) => policy.parameter(name)));
-}
+import { localWorld, recipe, workerWorld } from "./served-worker.ts";
+import { trained } from "./worker-training.ts";
 
 async function withWorkers(t: TestContext, lora: LoraOptions | undefined, localConcurrency: number) {
   const local = await localWorld(t, { lora });
@@ -113,34 +79,5 @@ for (const [what, lora, fake, route] of [
     const unloads = server.asked.filter(({ path }) => path.endsWith("unload_lora_adapter"));
     assert.equal(unloads.length, lora === undefined ? 0 : 2);
     assert.deepEqual(await readdir(folder), []);
-  });
-}
-
-const ownServer = async (t: TestContext) => workerWorld(t);
-const vllmServer = async (t: TestContext) => fakeVllm(t, await localWorld(t));
-
-for (const [what, lora, open] of [
-  ["an adapter", { rank: 4 }, ownServer],
-  ["a whole model", undefined, ownServer],
-  ["an adapter under vLLM", { rank: 4 }, vllmServer],
-] as const) {
-  test(`rollouts ahead of their step take ${what} of the weights as they come, and no worker is lost`, async (t) => {
-    const local = await localWorld(t, { lora });
-    const { engine, tokenizer, policy, agent } = local;
-    const { url } = await open(t);
-    const warnings: string[] = [];
-    await using pool = await WorkerPool.open({
-      ...{ workers: [{ url, concurrency: 4 }], engine, tokenizer, policy, localConcurrency: 0 },
-      agent: (each) => agent(each),
-      onWarning: (message) => warnings.push(message),
-    });
-    const { steps } = await trained(local, pool.rollouts, { staleness: 1, numSteps: 5 });
-    assert.deepEqual(warnings, []);
-    const staleness = steps.map((metrics) => metrics["staleness/max"]);
-    assert.ok(
-      staleness.every((each) => each === 0 || each === 1),
-      staleness.join(),
-    );
-    assert.ok(staleness.includes(1));
   });
 }
