@@ -43,7 +43,7 @@ test("greedy spans under penalties, bias and bad words are transformers' and vLL
 });
 
 test("draws under limits follow the probabilities that transformers' warpers leave", async () => {
-  const numDraws = 4000;
+  const numDraws = 1500;
   const root = engine.open(prompt);
   for (const { options, probabilities } of kept) {
     const counts = new Map<number, number>();

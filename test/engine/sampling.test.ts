@@ -7,7 +7,7 @@ import type { Model } from "../../lib/model/model.ts";
 import { prompt, tinyModel } from "./models.ts";
 
 const start = prompt(12);
-const numDraws = 4000;
+const numDraws = 1500;
 let model: Model;
 let engine: Engine;
 /** Natural log of the probability of each token after `start`. */

@@ -19,13 +19,13 @@ const truth = await exact.search(queries, { topK });
 test("added to after opening, an index answers as one that was built at once", async () => {
   for (const kind of ["exact", "hnsw"] as const) {
     const path = join(folder, `grown.${kind}`);
-    const first = await built(kind, { dtype: "i8" }, vectors.subarray(0, 6000 * dim));
+    const first = await built(kind, { dtype: "i8" }, vectors.subarray(0, 2400 * dim));
     await first.save(path);
-    const grown = await VectorIndex.open(path, { kind, capacity: 8000 });
-    await grown.add(vectors.subarray(6000 * dim, 8000 * dim));
-    assert.equal(grown.size, 8000);
+    const grown = await VectorIndex.open(path, { kind, capacity: 3200 });
+    await grown.add(vectors.subarray(2400 * dim, 3200 * dim));
+    assert.equal(grown.size, 3200);
     await assert.rejects(grown.add(vectors.subarray(0, dim)), { code: "ERR_RANGE" });
-    const whole = await built("exact", { dtype: "i8" }, vectors.subarray(0, 8000 * dim));
+    const whole = await built("exact", { dtype: "i8" }, vectors.subarray(0, 3200 * dim));
     const [found, expected] = await Promise.all([
       grown.search(queries, { topK }),
       whole.search(queries, { topK }),
@@ -83,7 +83,7 @@ test("a search may be limited to any set of vectors, large or small", async () =
 });
 
 test("indexes merged into one answer as one index of all their vectors that are left", async () => {
-  const parts = [0, 4000, 7000, count];
+  const parts = [0, 1600, 2800, count];
   for (const kind of ["exact", "hnsw"] as const) {
     const whole = VectorIndex.create(kind, { dim, capacity: count });
     const seen: number[] = [];
@@ -266,13 +266,13 @@ test("a part that is cut or damaged is refused", async () => {
 
 test("a damaged graph that was opened unverified cannot lead a search out of the file", async () => {
   const path = join(folder, "wild.hnsw");
-  await (await built("hnsw", {}, vectors.subarray(0, 5000 * dim))).save(path);
+  await (await built("hnsw", {}, vectors.subarray(0, 2000 * dim))).save(path);
   const bytes = await readFile(path);
   for (let seed = 0; seed < 20; seed += 1) {
     const wild = Buffer.from(bytes);
     for (let i = 0; i < 2000; i += 1) {
       const at =
-        5000 * dim * 2 + 256 + (((i + 1) * (seed * 977 + 7919) * 31) % (bytes.length - 5000 * dim * 2 - 256));
+        2000 * dim * 2 + 256 + (((i + 1) * (seed * 977 + 7919) * 31) % (bytes.length - 2000 * dim * 2 - 256));
       wild[at] = (i * 37 + seed) & 255;
     }
     await writeFile(path, wild);
@@ -284,8 +284,8 @@ test("a damaged graph that was opened unverified cannot lead a search out of the
 });
 
 test("many equal vectors do not hide the others", async () => {
-  const data = vectors.slice(0, 6000 * dim);
-  for (let row = 1000; row < 3000; row += 1) data.copyWithin(row * dim, 0, dim);
+  const data = vectors.slice(0, 2400 * dim);
+  for (let row = 400; row < 1200; row += 1) data.copyWithin(row * dim, 0, dim);
   const graph = await built("hnsw", {}, data);
   const flat = await built("exact", {}, data);
   const [found, expected] = await Promise.all([

@@ -4,11 +4,12 @@ import { test } from "node:test";
 import { randomVectors } from "./people.ts";
 import { built, dim, queries, recall, topK } from "./vectors.ts";
 
-const exact = await built("exact", { dtype: "f32" });
+const vectors = randomVectors(10_000, dim, 1);
+const exact = await built("exact", { dtype: "f32" }, vectors);
 const truth = await exact.search(queries, { topK });
 
 test("the graph finds at least 95% of the true neighbours among 10,000 random vectors", async () => {
-  const graph = await built("hnsw");
+  const graph = await built("hnsw", {}, vectors);
   const { ids } = await graph.search(queries, { topK });
   assert.ok(recall(ids, truth.ids) >= 0.95, `recall ${recall(ids, truth.ids)}`);
 });

@@ -3,8 +3,8 @@ import { VectorIndex, type VectorIndexKind, type VectorIndexOptions } from "../.
 import { randomVectors } from "./people.ts";
 
 export const dim = 64;
-export const count = 10_000;
-export const numQueries = 200;
+export const count = 4_000;
+export const numQueries = 100;
 export const topK = 10;
 export const vectors = randomVectors(count, dim, 1);
 export const queries = randomVectors(numQueries, dim, 2);
