@@ -17,12 +17,12 @@ const starter = JSON.parse(readFileSync(join(projectRoot, "starter", "package.js
 
 /** Blocks that a test reads out of the page, by page and language; each test is named. */
 const runElsewhere: Readonly<Record<string, string>> = {
-  "docs/many-machines.md bash": "comm/many-machines",
-  "docs/many-machines.md yaml": "comm/many-machines",
-  "docs/serving.md jsonl": "serve/docs",
-  "docs/tools.md yaml": "cli/options/tools",
-  "docs/remote.md sql": "stores/pgvector",
-  "docs/mcp.md json": "site/code-blocks",
+  "docs/many-machines.md bash": "comm/many-machines.ts",
+  "docs/many-machines.md yaml": "comm/many-machines.ts",
+  "docs/serving.md jsonl": "serve/docs.test.ts",
+  "docs/tools.md yaml": "cli/options/tools.test.ts",
+  "docs/remote.md sql": "stores/pgvector.full.test.ts",
+  "docs/mcp.md json": "site/code-blocks.test.ts",
 };
 
 /** What other tools are called with: the programs of schedulers and containers, which these tests have not. */
@@ -88,8 +88,8 @@ test("no line of a program or a call is wider than the text of the site", () => 
 test("the tests that read a page's blocks are there, and name the page", () => {
   for (const [place, name] of Object.entries(runElsewhere)) {
     const [file = ""] = place.split(" ");
-    const text = readFileSync(join(projectRoot, "test", `${name}.test.ts`), "utf8");
-    assert.ok(text.includes(basename(file)), `test/${name}.test.ts reads ${file}`);
+    const text = readFileSync(join(projectRoot, "test", name), "utf8");
+    assert.ok(text.includes(basename(file)), `test/${name} reads ${file}`);
   }
 });
 
