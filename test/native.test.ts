@@ -11,6 +11,7 @@ const build = join(projectRoot, "build");
 const launchLog = join(build, "cmake", "cuda", "launches.txt");
 const programs: Readonly<Record<string, string>> = {
   "every native test passes": "seekrl_test",
+  "collectives of this libtorch do what native/comm/gloo declares": "seekrl_comm_check",
   "every kernel for CUDA computes in the emulator what its header says": "seekrl_cuda_test",
   "no kernel for CUDA has a race between the threads of a block or between blocks": "seekrl_cuda_race_test",
 };

@@ -22,11 +22,12 @@ import { compileTypeScript } from "./typescript.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
+const withTests = process.argv.includes("--tests");
+
 async function setUpNative(progress) {
   const libtorch = await findLibtorch();
   say(`libtorch: ${libtorch}`);
   progress.finish("libtorch");
-  const withTests = process.argv.includes("--tests");
   await step("built the native addons", () => buildNative(root, { libtorch, withTests, progress }));
   const text = `${JSON.stringify({ folder: libtorch, needed: librariesOf(libtorch).needed }, null, 2)}\n`;
   const where = libtorchFile(root);
@@ -35,7 +36,8 @@ async function setUpNative(progress) {
 
 async function main() {
   requireTools(); // before libtorch, which may be a long download
-  const isFirst = !existsSync(libtorchFile(root));
+  // How long the tests' programs take is not known.
+  const isFirst = !existsSync(libtorchFile(root)) && !withTests;
   const progress = new Progress({ isFirst, jobs: Number(buildJobs()) });
   const timer = setInterval(() => progress.tick(), 1000);
   const typescript = compileTypeScript(root, (part) => progress.finish(part));

@@ -91,7 +91,9 @@ export class Progress {
     const end = Math.max(...Object.values(this.#expected));
     if (serial > 0) return (Math.max(serial - passed, 0) + end) * 1000;
     if (this.#undone.size === 0) return 0;
-    return Math.max(end * this.#slowness - passed, leastSeconds) * 1000;
+    // What takes longer than it should is not over at once.
+    const least = leastSeconds + ((end - this.#reached) * this.#slowness) / 4;
+    return Math.max(end * this.#slowness - passed, least) * 1000;
   }
 
   #pass(done, total, part) {

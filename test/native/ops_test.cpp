@@ -65,7 +65,7 @@ TEST("a product by panels of x has the bits of every other way, and a row's bits
     const Tensor rounded = ops::rounded_rows(x);
     const Tensor by_rows = at::empty({m, n}), by_panels = at::empty({m, n}), alone = at::empty({1, n});
     const auto multiply = [&, n = n, k = k](const auto& product, const Tensor& y, int64_t row, int64_t count) {
-      ops::Bf16Rows rows = ops::rows_of(rounded.narrow(0, row, count), k);
+      ops::Bf16Rows rows = ops::bf16_rows(rounded.narrow(0, row, count), k);
       product(y.mutable_data_ptr<float>(), n, rows, ops::bits_of(weight), n, bias.const_data_ptr<float>(),
               ops::Activation::kGelu, 1);
     };
