@@ -13,7 +13,7 @@ export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: n
 export interface CommandContext {
   /** Fires on Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Variables of the environment. */
+  /** Variables of the environment, as far as commands read them themselves. */
   readonly env: NodeJS.ProcessEnv;
   readonly stdout: Output;
   readonly stderr: Output;

@@ -21,7 +21,7 @@ interface MainOptions {
   readonly stdout?: Output;
   /** @default the process's */
   readonly stderr?: Output;
-  /** Variables that commands read. @default the process's */
+  /** Variables that commands read; the library reads the process's, HF_TOKEN for one. @default the process's */
   readonly env?: NodeJS.ProcessEnv;
 }
 
