@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "../../lib/comm/free-port.ts";
 
 /** What a rank has come to. */
-interface RankOutcome {
+export interface RankOutcome {
   /** What it wrote, line by line, as JSON. */
   readonly lines: readonly unknown[];
   readonly stderr: string;

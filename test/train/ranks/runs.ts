@@ -60,3 +60,14 @@ export function steady(lines: readonly Line[]): object[] {
 
 /** The weights at the end. */
 export const weightsOf = (lines: readonly Line[]): Line[] => lines.filter(({ name }) => name !== undefined);
+
+/** Trains on so many ranks, each of which has to have the numbers of one process, and all the same weights to the bit. */
+export async function requireOneProcess(what: string, sizes: readonly number[]): Promise<void> {
+  const [alone] = await runTraining(1, what);
+  assert.ok(alone!.length > 4);
+  for (const size of sizes) {
+    const ranks = await runTraining(size, what);
+    for (const lines of ranks) assertClose(lines, alone!);
+    for (const lines of ranks) assert.deepEqual(weightsOf(lines), weightsOf(ranks[0]!));
+  }
+}
