@@ -133,7 +133,8 @@ async function runTyped(
   await runWithPaths(each, options, fields, io).catch((error) => {
     if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
     // What a process said of its own options is no word about these.
-    throw each.isBefore === undefined ? withOption(error, options) : error;
+    const places = each.placesAreFlags ? [] : (each.places ?? []);
+    throw each.isBefore === undefined ? withOption(error, options, places) : error;
   });
   if (signal.aborted && !each.isService) throw new Interrupted();
 }

@@ -17,11 +17,12 @@ interface Given {
   readonly text: string;
 }
 
-function textsOf(options: object, inner = false): Given[] {
+/** `bare` are keys that no flag gives: those of an option's own keys, and places. */
+function textsOf(options: object, bare: readonly string[]): Given[] {
   return Object.entries(options).flatMap(([key, value]): Given[] => {
-    const flag = inner ? key : flagName(key);
+    const flag = bare.includes(key) ? key : flagName(key);
     if (isValues(value)) {
-      return textsOf(value, true).map((each) => ({ ...each, flag: `${flag} ${each.flag}` }));
+      return textsOf(value, Object.keys(value)).map((each) => ({ ...each, flag: `${flag} ${each.flag}` }));
     }
     return [value]
       .flat()
@@ -66,14 +67,17 @@ export function refuseRun(flag: string, folder: string): void {
  *
  * @param error - of a command
  * @param options - that it was given
+ * @param places - those of them that stand without a flag
  * @returns a better error of the same code; the same one where no option names the path
  */
-export function withOption(error: unknown, options: object): unknown {
+export function withOption(error: unknown, options: object, places: readonly string[]): unknown {
   if (codeOf(error) !== "ERR_IO") return error;
   const { message } = error as Error;
   // What the hub was asked for, too, says so and what to do.
   if (message.includes(notHere)) return error;
-  const given = textsOf(options).find(({ flag, text }) => !noPaths.includes(flag) && isAbout(message, text));
+  const given = textsOf(options, places).find(
+    ({ flag, text }) => !noPaths.includes(flag) && isAbout(message, text),
+  );
   if (given === undefined) return error;
   const { flag, text } = given;
   const better = (what: string, remedy: string): SeekError =>
