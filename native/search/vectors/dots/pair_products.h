@@ -1,4 +1,4 @@
-/* NumKong's product of one pair of stored vectors, for each scalar type that an index stores. */
+/** NumKong's product of one pair of stored vectors, for each scalar type that an index stores. */
 #pragma once
 
 #include <stddef.h>
