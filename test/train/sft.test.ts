@@ -16,8 +16,8 @@ test("a training killed with SIGKILL and resumed ends with the same bytes as one
   await withFolder(async (folder) => {
     const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
     await runSft(whole, () => {});
-    // A step is told before its checkpoint: the kills at 12 and 30 fall into the writing of one.
-    for (const step of ["12", "15", "30"]) await runAndKill("sft-run.js", killed, step);
+    // A step is told before its checkpoint: the kill at 12 falls into the writing of one.
+    for (const step of ["12", "15"]) await runAndKill("sft-run.js", killed, step);
     assert.ok(!(await readdir(join(killed, "checkpoints"))).includes(`step-0000${sftRunSteps}`));
     await appendFile(join(killed, "metrics.jsonl"), '{"step": 16, "lo');
     const steps: number[] = [];
@@ -33,25 +33,6 @@ test("a training killed with SIGKILL and resumed ends with the same bytes as one
     assert.deepEqual(await steadyMetrics(killed), await steadyMetrics(whole));
   });
 });
-
-for (const form of ["adapter with 8-bit moments", "adapter on nf4", "stochastic rounding"] as const) {
-  test(`${form}: killed and resumed, a training ends with the same bytes`, async () => {
-    await withFolder(async (folder) => {
-      const [whole, killed] = [join(folder, "whole"), join(folder, "killed")];
-      await runSft(whole, () => {}, { form });
-      for (const step of ["15", "30"]) await runAndKill("sft-run.js", killed, step, form);
-      const steps: number[] = [];
-      await runSft(killed, ({ step }) => steps.push(step), { form });
-      assert.ok(steps[0]! > 1 && steps.at(-1) === sftRunSteps, "it went on from a checkpoint");
-      const files = (await readdir(lastCheckpoint(whole))).filter((name) => name.endsWith(".safetensors"));
-      assert.equal(files.length, 2);
-      for (const file of files) {
-        const [a, b] = [whole, killed].map((run) => readFile(join(lastCheckpoint(run), file)));
-        assert.ok((await a)?.equals((await b)!), `${file} differs`);
-      }
-    });
-  });
-}
 
 test("a finished run is not run again", async () => {
   await withFolder(async (folder) => {

@@ -11,7 +11,7 @@ test("training gives back the memory of free blocks, and generation goes on as b
   const sizes = { vocabSize: 97, hiddenSize: 64, intermediateSize: 64, numLayers: 8, numHeads: 8 };
   await using model = await Model.create({ ...sizes, headDim: 64, maxPosition: 4096 }, { std: 0.1 });
   await using engine = await Engine.open(model);
-  const ids = Int32Array.from({ length: 3000 }, (_, t) => (t * 31) % 97);
+  const ids = Int32Array.from({ length: 1500 }, (_, t) => (t * 31) % 97);
   const kept = engine.open(ids.subarray(0, 100));
   const generate = async (): Promise<number[]> => {
     const sequence = engine.open(ids);
@@ -27,7 +27,7 @@ test("training gives back the memory of free blocks, and generation goes on as b
     { tokens: ids.subarray(0, 8), rows: Int32Array.of(3), weights: filled(1, () => 1) },
   ]);
   const released = full - process.memoryUsage.rss();
-  assert.ok(released > 60e6, `${released / 1e6} MB`);
+  assert.ok(released > 30e6, `${released / 1e6} MB`);
   assert.deepEqual(await generate(), before);
   assert.equal((await kept.generate({ maxTokens: 4, temperature: 0 })).ids.length + start.length, 8);
   kept.close();

@@ -37,18 +37,16 @@ test("the doctor says which cards, driver, libtorch and kernels there are, and w
 });
 
 test("the doctor tries a device: what is generated there is scored with the same bits, and a step trains", async () => {
-  for (const device of ["cpu", "emulated"]) {
-    const { code, stdout, stderr } = await runCli("doctor", "--device", device, "--json");
-    assert.equal(code, 0, stderr);
-    assert.equal(JSON.parse(stdout).checked.tokens, 12);
-  }
+  const { code, stdout, stderr } = await runCli("doctor", "--device", "cpu", "--json");
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).checked.tokens, 12);
   assert.match(
     (await runCli("doctor")).stdout,
     /^cpu: 12 tokens generated, scored with the same bits, and trained on$/m,
   );
-  const { code, stderr } = await runCli("doctor", "--device", "gpu");
-  assert.equal(code, 2);
-  assert.match(stderr, /^error: --device: expected cpu or cuda, got "gpu"$/m);
+  const refused = await runCli("doctor", "--device", "gpu");
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /^error: --device: expected cpu or cuda, got "gpu"$/m);
 });
 
 test("setting up refuses a driver that is too old, as a command with an exit code", async () => {
