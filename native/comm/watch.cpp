@@ -19,18 +19,6 @@ std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
 
 double seconds(steady_clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-struct Heard {
-  int64_t beat = -1;
-  steady_clock::time_point at = steady_clock::now();
-};
-
-// How many collectives a rank has come to, and the last of them.
-struct Progress {
-  int64_t count = 0;
-  std::string what;
-  std::optional<steady_clock::time_point> behind_since = std::nullopt;  // others, unchanged
-};
-
 std::string progress_key(int rank) { return "at/" + std::to_string(rank); }
 
 // Of the beats: a stall need not be noticed at once, and to look takes two questions a rank.
@@ -41,6 +29,18 @@ int beats_between_looks(milliseconds stall) {
 }  // namespace
 
 struct Watch::State {
+  struct Heard {
+    int64_t beat = -1;
+    steady_clock::time_point at = steady_clock::now();
+  };
+
+  // How many collectives a rank has come to, and the last of them.
+  struct Progress {
+    int64_t count = 0;
+    std::string what;
+    std::optional<steady_clock::time_point> behind_since = std::nullopt;  // others, unchanged
+  };
+
   Place place;
   StorePointer store;
   mutable std::mutex mutex;
@@ -115,7 +115,7 @@ void Watch::State::tell_progress() {
   store->set(progress_key(place.rank), text);
 }
 
-Progress Watch::State::progress_of(int rank) {
+Watch::State::Progress Watch::State::progress_of(int rank) {
   if (!store->check({progress_key(rank)})) return {};
   std::istringstream text(store->get_to_str(progress_key(rank)));
   Progress progress;
