@@ -91,7 +91,9 @@ async function converseSearching(
     ...parts.limits,
     maxObservationTokens: Math.max(parts.limits.maxObservationTokens, 4096),
   };
-  const stuck = converse(subject, "stuck", {
+  const end = new AbortController();
+  const signal = AbortSignal.any([end.signal, ...(subject.signal ? [subject.signal] : [])]);
+  const stuck = converse({ ...subject, signal }, "stuck", {
     engine,
     search: () => new Promise<never>(() => {}),
     limits: { ...parts.limits, searchTimeoutMs: stuckDeadlineMs },
@@ -103,7 +105,7 @@ async function converseSearching(
       search: poisoned(poison),
       limits: { ...patient, maxTokens: Number.POSITIVE_INFINITY },
     }),
-    stuck: await within(stuck, stuckDeadlineMs + stuckSlackMs),
+    stuck: await within(stuck, stuckDeadlineMs + stuckSlackMs).finally(() => end.abort()),
   };
 }
 

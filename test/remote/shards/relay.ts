@@ -1,6 +1,7 @@
-/** A server in front of another, which changes what it passes on, or is down. */
+/** A server in front of another, which changes what it passes on, takes its time, or is down. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as delay } from "node:timers/promises";
 
 /** Answers of a shard, changed in place. */
 export type Change = (path: string, answer: Record<string, unknown>) => void;
@@ -11,6 +12,8 @@ export interface Relay extends AsyncDisposable {
   /** Paths, in order. */
   readonly asked: string[];
   isDown: boolean;
+  /** Milliseconds that it waits before it passes a request on. */
+  delayMs: number;
 }
 
 /** Passes requests on. */
@@ -21,6 +24,7 @@ export async function relayTo(target: string, change: Change = () => {}): Promis
     if (relay.isDown) return void response.destroy();
     const path = request.url ?? "";
     relay.asked.push(path);
+    if (relay.delayMs > 0) await delay(relay.delayMs);
     const isPost = request.method === "POST";
     const found = await fetch(new URL(path, target), {
       method: isPost ? "POST" : "GET",
@@ -39,6 +43,7 @@ export async function relayTo(target: string, change: Change = () => {}): Promis
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked: [],
     isDown: false,
+    delayMs: 0,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runCli } from "../../run-cli.ts";
-import { folder, index, model, questions } from "../../tiny-corpus.ts";
+import { runCli, runJson } from "../../run-cli.ts";
+import { corpus, folder, index, model, questions } from "../../tiny-corpus.ts";
 
 test("processes that only generate need others that train", async () => {
+  await runJson("index", "build", "--corpus", corpus, "--out", index);
   const args = [
     "train",
     "--model",
