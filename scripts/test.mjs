@@ -34,7 +34,8 @@ const sizeOf = (file) => statSync(join(root, "test", file)).size;
 const files = longestFirst(chosen, readSeconds(root), sizeOf).map((file) =>
   join(root, "dist", "test", file.replace(/ts$/, "js")),
 );
-run({ files, concurrency: availableParallelism() })
+// One more than there are cores: many a test waits for a deadline or a process.
+run({ files, concurrency: availableParallelism() + 1 })
   .on("test:fail", () => {
     process.exitCode = 1;
   })

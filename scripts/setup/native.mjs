@@ -1,6 +1,6 @@
 /** Configures and builds the addons with cmake-js; what it prints is kept for the errors of a build that fails. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, join } from "node:path";
 import { buildJobs, errorLines } from "./build.mjs";
@@ -80,12 +80,24 @@ export async function buildNative(root, { libtorch, withTests, progress }) {
   };
   const options = ["--out", "build/cmake", "--parallel", buildJobs()];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
-  await cmakeJs(root, options, progress);
+  // `build` configures what was never configured, and no more.
+  if (isConfiguredElse(join(root, "build", "cmake"), definitions))
+    await cmakeJs(root, "configure", options, progress);
+  await cmakeJs(root, "build", options, progress);
 }
 
-function cmakeJs(root, options, progress) {
+/** Whether a build folder is there, with other definitions. */
+export function isConfiguredElse(folder, definitions) {
+  const cache = join(folder, "CMakeCache.txt");
+  if (!existsSync(cache)) return false;
+  const lines = readFileSync(cache, "utf8").matchAll(/^(\w+):\w+=(.*)$/gm);
+  const cached = Object.fromEntries(Array.from(lines, ([, name, value]) => [name, value]));
+  return Object.entries(definitions).some(([name, value]) => cached[name] !== value);
+}
+
+function cmakeJs(root, action, options, progress) {
   const script = join(packageFolder("cmake-js"), "bin", "cmake-js");
-  const child = spawn(process.execPath, [script, "build", ...options], { cwd: root });
+  const child = spawn(process.execPath, [script, action, ...options], { cwd: root });
   const output = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(chunk));
   child.stdout.on("data", (chunk) => progress.feed(String(chunk)));

@@ -1,7 +1,7 @@
 /** The set-up of a clone: what npx may run in one that is not set up, and what a build shows while it runs. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -24,6 +24,10 @@ const { parallelSeconds, partOf, serialSeconds } = (await importScript("scripts/
   parallelSeconds: Readonly<Record<string, number>>;
   serialSeconds: Readonly<Record<string, number>>;
   partOf(line: string): string | undefined;
+};
+
+const { isConfiguredElse } = (await importScript("scripts/setup/native.mjs")) as {
+  isConfiguredElse(folder: string, definitions: Readonly<Record<string, string>>): boolean;
 };
 
 /** Plays a first set-up on a machine that is so many times as slow, two parts at once; the estimates in the middle of it. */
@@ -136,4 +140,19 @@ test("of a build that fails its errors are shown, or how it ended", async () => 
     errors.slice(0, 2).join("\n"),
   );
   assert.equal(errorLines("[1/2] a\n[2/2] b\nkilled\n", 2), "[2/2] b\nkilled");
+});
+
+test("a build folder that was configured for less is configured anew, one that was not yet is left to the build", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
+  try {
+    assert.equal(isConfiguredElse(folder, { SEEKRL_TESTS: "ON" }), false);
+    const cache = "// Build the tests\nSEEKRL_TESTS:BOOL=OFF\n\nSEEKRL_LIBTORCH:UNINITIALIZED=/lib=torch\n";
+    await writeFile(join(folder, "CMakeCache.txt"), cache);
+    const same = { SEEKRL_TESTS: "OFF", SEEKRL_LIBTORCH: "/lib=torch" };
+    assert.equal(isConfiguredElse(folder, same), false);
+    assert.equal(isConfiguredElse(folder, { ...same, SEEKRL_TESTS: "ON" }), true);
+    assert.equal(isConfiguredElse(folder, { ...same, SEEKRL_UNITS: "OFF" }), true);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });

@@ -71,7 +71,9 @@ test("an agent that plans, takes back and sums up breaks no law: each span is he
       return sequences.map(({ rows }) => new Float32Array(rows.length));
     };
     const rollout: LintRollout = (parts, question, options) => {
-      return searchAgent({ ...parts, limits: subject.parts.limits }).rollouts(question, options);
+      const { searchTimeoutMs } = parts.limits;
+      const limits = { ...subject.parts.limits, searchTimeoutMs };
+      return searchAgent({ ...parts, limits }).rollouts(question, options);
     };
     const { findings, conversations } = await lint({
       ...subject,

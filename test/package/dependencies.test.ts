@@ -38,7 +38,8 @@ test("every package needed at run time runs on the oldest Node in engines", () =
 
 test("dependencies are ranges, and the lock file was made for them", () => {
   const { dependencies, devDependencies } = manifest;
-  for (const range of Object.values({ ...dependencies, ...devDependencies })) assert.match(range, /^(npm:typescript@)?[\^~]/);
+  for (const range of Object.values({ ...dependencies, ...devDependencies }))
+    assert.match(range, /^(npm:typescript@)?[\^~]/);
   const locked = packages[""];
   assert.deepEqual([locked?.dependencies, locked?.devDependencies], [dependencies, devDependencies]);
 });
