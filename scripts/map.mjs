@@ -167,6 +167,8 @@ const folders = {
   "web/panels/live": "a run while it trains",
   "lib/serve": "models, searches and rewards over HTTP",
   "apps/demo": "the whole loop in one command",
+  "apps/demo/parts": "its parts, each in a process of its own",
+  "apps/demo/report": "its lines, curves, table and conversations",
   "lib/curate": "training data from a teacher: right trajectories, samples, chosen questions",
   "apps/ablations": "RAG-R1 with one part left out at a time, on the built-in world",
   "apps/cli": "the seekrl command: options, progress, what commands open",

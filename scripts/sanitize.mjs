@@ -22,7 +22,7 @@ function run(program, args, env = {}) {
 }
 
 run("cmake", [
-  ...["-S", root, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSEEKRL_SANITIZE=ON"],
+  ...["-S", root, "-B", folder, "-DCMAKE_BUILD_TYPE=Release", "-DSEEKRL_TESTS=ON", "-DSEEKRL_SANITIZE=ON"],
   `-DSEEKRL_LIBTORCH=${builtLibtorch(root)}`,
 ]);
 // The emulator is for Linux.

@@ -12,6 +12,7 @@ import type { EvaluateOptions } from "../../lib/evaluate/options.ts";
 import type { Reward } from "../../lib/reward/reward.ts";
 import { scoreTrajectory } from "../../lib/reward/score-trajectory.ts";
 import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
+import type { Sampling } from "../../lib/rollout/seams.ts";
 
 /** An evaluation, and what the recipe would have paid for it. */
 export interface HeldOut extends Evaluation {
@@ -27,8 +28,15 @@ export interface HeldOut extends Evaluation {
   readonly memory?: MemoryFigures;
 }
 
+/** What it pays, how its tokens are chosen, and how to evaluate. */
+interface HeldOutOptions extends Omit<EvaluateOptions, "questions" | "agent"> {
+  readonly reward: Reward;
+  /** @default greedily */
+  readonly sampling?: Sampling;
+}
+
 /**
- * Lets an agent answer greedily.
+ * Lets an agent answer.
  *
  * @param questions - held-out ones
  * @param parts - the agent's
@@ -37,15 +45,15 @@ export interface HeldOut extends Evaluation {
 export async function evaluateHeldOut(
   questions: readonly Question[],
   parts: AgentParts,
-  { reward, ...options }: { readonly reward: Reward } & Omit<EvaluateOptions, "questions" | "agent">,
+  { reward, sampling = { temperature: 0 }, ...options }: HeldOutOptions,
 ): Promise<HeldOut> {
-  const greedy = searchAgent({ ...parts, sampling: { temperature: 0 } });
+  const agent = searchAgent({ ...parts, sampling });
   const rewards: number[] = [];
   const played: MemoryTrajectory[] = [];
   const evaluation = await evaluate({
     ...{ ...options, questions },
     agent: async (question, how) => {
-      const trajectory = await greedy(question, how);
+      const trajectory = await agent(question, how);
       const scored = await scoreTrajectory({ reward }, { trajectory, question }, how);
       if (scored.failure !== undefined) throw new SeekError("ERR_ARGUMENT", scored.failure);
       rewards.push(scored.reward);

@@ -3,22 +3,16 @@
 import { join, resolve } from "node:path";
 import { SeekError } from "../../lib/base/errors.ts";
 import { type LocalPolicy, openLocalPolicy } from "../../lib/engine/local-policy.ts";
-import { agentPartsOf } from "../../lib/recipes/plan.ts";
-import type { Recipe } from "../../lib/recipes/recipe.ts";
-import type { QueryMode } from "../../lib/text/observation.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { latestCheckpoint } from "../../lib/train/run/checkpoint.ts";
 import { type SftMetrics, sft } from "../../lib/train/sft.ts";
-import { patchyTeaching } from "../world/recipes/patchy-teaching.ts";
+import { mixedTeaching } from "../world/recipes/patchy-teaching.ts";
 import type { Teaching } from "../world/recipes/world-speech.ts";
 import type { Habits } from "../world/teachers/teacher.ts";
 import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
-import { evaluateHeldOut, type HeldOut } from "./held-out.ts";
-import { figuresLine } from "./report.ts";
 import { sequencesOf, worldSft } from "./world-model.ts";
-import type { OpenWorld } from "./world-search.ts";
 
 /** What is shown, and where the run is kept. */
 interface LearnFormatOptions {
@@ -101,8 +95,6 @@ interface Imitation {
   readonly steps: number;
   /** The first batch of demonstrations that is shown. @default 0 */
   readonly firstBatch?: number;
-  /** Of the steps: how many have a teacher who looks everything up. @default 0 */
-  readonly carefulShare?: number;
 }
 
 /**
@@ -115,12 +107,12 @@ interface Imitation {
  */
 export async function imitate(options: ImitateOptions, imitation: Imitation): Promise<string> {
   const { out, suffix, seed, device, demonstrations, onLine, signal } = options;
-  const { name, from, habits, steps, firstBatch, carefulShare = 0 } = imitation;
+  const { name, from, habits, steps, firstBatch } = imitation;
   const folder = join(out, `${name}-${suffix}`);
   await using policy = await openLocalPolicy({ model: from, device }, { seed });
   await learnFormat(policy, {
-    ...{ folder, steps, demonstrations, seed, signal, firstBatch, carefulShare },
-    teaching: patchyTeaching(habits),
+    ...{ folder, steps, demonstrations, seed, signal, firstBatch, carefulShare: 0 },
+    teaching: mixedTeaching(habits),
     worldSetting: { seed, search: "patchy" },
     onStep: ({ step, loss }) => {
       if (step % 50 === 0 || step === steps) onLine(`${name} ${step}/${steps}  loss ${loss.toFixed(3)}`);
@@ -130,29 +122,4 @@ export async function imitate(options: ImitateOptions, imitation: Imitation): Pr
   if (checkpoint === undefined)
     throw new SeekError("ERR_STATE", `${folder}: expected a checkpoint, got none`);
   return checkpoint.folder;
-}
-
-/** What an evaluation needs besides. */
-interface EvaluateModesOptions extends ImitateOptions {
-  readonly opened: OpenWorld;
-  readonly recipes: Readonly<Record<QueryMode, Recipe>>;
-  readonly numTest?: number | undefined;
-}
-
-/** Evaluates a model on the held-out questions, with one query a turn and with parallel queries. */
-export async function evaluateModes(
-  name: string,
-  folder: string,
-  { opened, recipes, numTest, seed, device, onLine, signal }: EvaluateModesOptions,
-): Promise<Readonly<Record<QueryMode, HeldOut>>> {
-  await using policy = await openLocalPolicy({ model: folder, device }, { seed });
-  const evaluateMode = async (mode: QueryMode): Promise<HeldOut> => {
-    const recipe = recipes[mode];
-    const parts = agentPartsOf(policy, recipe, opened.search);
-    const questions = opened.world.questions.test.slice(0, numTest);
-    const result = await evaluateHeldOut(questions, parts, { reward: recipe.reward, seed, signal });
-    onLine(`${mode} ${name}  ${figuresLine(result)}`);
-    return result;
-  };
-  return { single: await evaluateMode("single"), multi: await evaluateMode("multi") };
 }

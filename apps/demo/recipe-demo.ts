@@ -19,6 +19,8 @@ import type { WorldSetting } from "../world/world-file.ts";
 import { worldCheckpoint } from "./demo.ts";
 import { evaluateHeldOut } from "./held-out.ts";
 import { learnFormat } from "./imitation.ts";
+import { stepLine } from "./parts/lines.ts";
+import { reinforce } from "./reinforce.ts";
 import {
   type ControlSummary,
   differenceLine,
@@ -26,9 +28,7 @@ import {
   recipeFigures,
   recipeFiguresLine,
   type StageSummary,
-} from "./recipe-report.ts";
-import { reinforce } from "./reinforce.ts";
-import { stepLine } from "./report.ts";
+} from "./report/recipe-report.ts";
 import { worldSft } from "./world-model.ts";
 import { type OpenWorld, openWorld } from "./world-search.ts";
 
@@ -164,7 +164,7 @@ async function runStage({ name, recipe: own, sizes, untilSearchShare }: DemoStag
     ...(quick ? { numTest: quickSizes.numTest } : { evaluateEvery }),
     endWhen: untilSearchShare === undefined ? undefined : searchesAt(untilSearchShare),
     onEvaluation: (moment, result) => onLine(`${name} ${moment}  ${recipeFiguresLine(result)}`),
-    onStep: (metrics) => onLine(`${name} ${stepLine(metrics, recipe.training.steps)}`),
+    onStep: (metrics) => onLine(stepLine(name, metrics, recipe.training.steps)),
   });
   const figures = { before: recipeFigures(before), after: recipeFigures(after) };
   const steps = await stepsIn(folder);

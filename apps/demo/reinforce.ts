@@ -1,30 +1,30 @@
-/** Reinforcement learning of one recipe on the world: evaluate on held-out questions, train, evaluate again. */
+/** Reinforcement learning on the world: by one recipe, evaluated on held-out questions around it, or by two, mixed. */
 
 import { resolve } from "node:path";
 import type { Question } from "../../lib/data/question.ts";
 import type { LocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf, trainingOf } from "../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
-import type { AgentParts } from "../../lib/rollout/agents/search-agent.ts";
+import { type AgentParts, searchAgent } from "../../lib/rollout/agents/search-agent.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { copyTokenizer } from "../../lib/text/tokenizers/copy-tokenizer.ts";
 import { openLearners } from "../../lib/train/open-learners.ts";
 import { rl } from "../../lib/train/rl.ts";
-import type { RlMetrics, RlOptions } from "../../lib/train/rl-options.ts";
+import type { RlMetrics, RlOptions, SampleRollouts } from "../../lib/train/rl-options.ts";
 import type { World } from "../world/world.ts";
 import { type WorldSetting, writeWorldFile } from "../world/world-file.ts";
 import { evaluateHeldOut, type HeldOut, loggedFigures } from "./held-out.ts";
 
-/** What one training needs. */
-interface ReinforceOptions {
+/** What a training needs. */
+interface TrainOptions {
   readonly recipe: Recipe;
+  /** How the agent asks and what it reads for every other training question, such as by another search. @default as by `recipe` */
+  readonly other?: Recipe;
   /** Where the run's logs and checkpoints go. */
   readonly folder: string;
   readonly world: World;
   readonly search: Search;
   readonly seed: number;
-  /** @default all test questions */
-  readonly numTest?: number | undefined;
   /** What the checkpoints say of the world they belong to. */
   readonly worldSetting: WorldSetting;
   /** Steps between evaluations on the validation questions, for the log. @default none */
@@ -32,14 +32,20 @@ interface ReinforceOptions {
   /** Ends the training before its last step. @default never */
   readonly endWhen?: RlOptions["endWhen"];
   readonly onStep?: (metrics: RlMetrics) => void;
-  readonly onEvaluation?: (moment: "before" | "after", result: HeldOut) => void;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a training between two evaluations needs. */
+interface ReinforceOptions extends TrainOptions {
+  /** @default all test questions */
+  readonly numTest?: number | undefined;
+  readonly onEvaluation?: (moment: "before" | "after", result: HeldOut) => void;
+}
+
 /** The same questions before and after. */
-export interface BeforeAfter {
-  readonly before: HeldOut;
-  readonly after: HeldOut;
+export interface BeforeAfter<Result> {
+  readonly before: Result;
+  readonly after: Result;
 }
 
 /**
@@ -50,7 +56,10 @@ export interface BeforeAfter {
  * @returns greedy evaluations on held-out questions
  * @throws ERR_ABORTED when the signal fires
  */
-export async function reinforce(local: LocalPolicy, options: ReinforceOptions): Promise<BeforeAfter> {
+export async function reinforce(
+  local: LocalPolicy,
+  options: ReinforceOptions,
+): Promise<BeforeAfter<HeldOut>> {
   const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
   const parts = agentPartsOf(local, recipe, search);
@@ -60,24 +69,30 @@ export async function reinforce(local: LocalPolicy, options: ReinforceOptions): 
     return result;
   };
   const before = await judge("before");
-  await train(local, parts, options);
+  await trainOnWorld(local, options);
   return { before, after: await judge("after") };
 }
 
 function evaluateWith(
   questions: readonly Question[],
   parts: AgentParts,
-  { recipe, seed, signal }: ReinforceOptions,
+  { recipe, seed, signal }: TrainOptions,
 ): Promise<HeldOut> {
   const reward = recipeTotalReward(recipe, parts.tokenizer);
   return evaluateHeldOut(questions, parts, { reward, seed, signal });
 }
 
-async function train(local: LocalPolicy, parts: AgentParts, options: ReinforceOptions): Promise<void> {
-  const { recipe, world, seed, endWhen, onStep, signal } = options;
+/** Trains a model without evaluating it around. A run that was killed goes on in its folder. @throws ERR_ABORTED */
+export async function trainOnWorld(local: LocalPolicy, options: TrainOptions): Promise<void> {
+  const { recipe, other, world, search, seed, endWhen, onStep, signal } = options;
+  const questions = world.questions.train;
+  const parts = agentPartsOf(local, recipe, search);
+  const { task, ...training } = trainingOf(recipe, parts, questions);
+  const byOther = other && searchAgent(agentPartsOf(local, other, search)).rollouts;
+  const rollout = byOther ? byTurns(questions, [task.rollout, byOther]) : task.rollout;
   await using opened = await openLearners(local.policy, recipe.algorithm, optimiserOf(recipe.training));
   await rl({
-    ...trainingOf(recipe, parts, world.questions.train),
+    ...{ ...training, task: { ...task, rollout } },
     ...{ learners: opened.learners, seed },
     ...planRun(local, parts, options),
     endWhen,
@@ -86,13 +101,22 @@ async function train(local: LocalPolicy, parts: AgentParts, options: ReinforceOp
   });
 }
 
+/** Each question by one of two agents, the same one whenever it is asked. */
+function byTurns(
+  questions: readonly Question[],
+  agents: readonly [SampleRollouts, SampleRollouts],
+): SampleRollouts {
+  const isOdd = new Map(questions.map(({ id }, i) => [id, i % 2 === 1]));
+  return (question, how) => agents[isOdd.get(question.id) ? 1 : 0](question, how);
+}
+
 /** Checkpoints are small and written often: what a kill costs are seconds. */
 const checkpointEvery = 10;
 
 function planRun(
   local: LocalPolicy,
   parts: AgentParts,
-  options: ReinforceOptions,
+  options: TrainOptions,
 ): Pick<RlOptions, "run" | "evaluation"> {
   const { folder, world, worldSetting, evaluateEvery, recipe, seed } = options;
   const { validation } = world.questions;

@@ -19,18 +19,31 @@ export interface OpenWorld extends Disposable {
   readonly search: Search;
 }
 
+/** The world of a demo, and where its index stands. */
+interface WorldChoice {
+  readonly seed: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Creates the world of a seed and indexes it in `out`. */
-export async function openWorld(
-  out: string,
-  { seed, signal }: { readonly seed: number; readonly signal?: AbortSignal | undefined },
-): Promise<OpenWorld> {
+export async function openWorld(out: string, { seed, signal }: WorldChoice): Promise<OpenWorld> {
   const world = createWorld({ seed });
-  const folder = join(out, "index");
   await buildIndex({
-    ...{ corpus: world.passages, out: folder, bm25: false, dense: { kind: "hnsw" } },
+    ...{ corpus: world.passages, out: indexFolder(out), bm25: false, dense: { kind: "hnsw" } },
     signal,
   });
-  const index = await openIndex(folder);
+  return openSearch(out, world);
+}
+
+/** The same once it is indexed, in another process. */
+export function openBuiltWorld(out: string, { seed }: WorldChoice): Promise<OpenWorld> {
+  return openSearch(out, createWorld({ seed }));
+}
+
+const indexFolder = (out: string): string => join(out, "index");
+
+async function openSearch(out: string, world: World): Promise<OpenWorld> {
+  const index = await openIndex(indexFolder(out));
   return {
     world,
     search: withBatching(index, { windowMs: searchWindowMs, maxCached: 0 }),

@@ -1,7 +1,7 @@
 /** Which conversations the demo prints: by rules that the facts decide. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isWellReasoned, recovered } from "../../apps/demo/traces.ts";
+import { isWellReasoned, recovered } from "../../apps/demo/report/traces.ts";
 import { kHastyHabits, kThoroughHabits, patchyTeaching } from "../../apps/world/recipes/patchy-teaching.ts";
 import { patchyWorldRecipe } from "../../apps/world/recipes/patchy-world.ts";
 import { isUnderstood, nameGaps, patchySearch } from "../../apps/world/story/patchy.ts";

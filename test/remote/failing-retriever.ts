@@ -12,8 +12,8 @@ import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
 import { schedule } from "../../lib/train/algorithm/schedule.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
-import type { RlMetrics } from "../../lib/train/rl-options.ts";
 import { rl } from "../../lib/train/rl.ts";
+import type { RlMetrics } from "../../lib/train/rl-options.ts";
 
 export const recipe = worldRecipe({ queries: "multi" });
 

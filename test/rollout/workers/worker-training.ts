@@ -3,8 +3,8 @@ import type { Policy } from "../../../lib/model/policy.ts";
 import { policyParts } from "../../../lib/model/policy.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
-import type { RlMetrics, SampleRollouts } from "../../../lib/train/rl-options.ts";
 import { rl } from "../../../lib/train/rl.ts";
+import type { RlMetrics, SampleRollouts } from "../../../lib/train/rl-options.ts";
 import { type localWorld, questions } from "./served-worker.ts";
 
 type Local = Awaited<ReturnType<typeof localWorld>>;

@@ -1,8 +1,8 @@
 /** Ranks that only generate beside ranks that only train: the numbers and weights of a training in which all do both. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import { rl } from "../../../lib/train/rl.ts";
+import type { RlOptions } from "../../../lib/train/rl-options.ts";
 import { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
 import { rollOut } from "../../../lib/train/roles/roll-out.ts";
 import { runTraining, steady, weightsOf } from "../ranks/runs.ts";

@@ -1,7 +1,7 @@
 /** `seekrl demo`: the whole loop on the built-in world, for our own recipe or a published one. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { RecipeFigures, RecipeSummary } from "../../../demo/recipe-report.ts";
+import type { RecipeFigures, RecipeSummary } from "../../../demo/report/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { stagesOnWorld } from "../../open/world-stages.ts";

@@ -1,10 +1,11 @@
 /** `seekrl demo --recipe` for each published recipe and its choices, and both modes of the world's own. */
 import assert from "node:assert/strict";
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { test } from "node:test";
-import type { RecipeSummary } from "../../../../apps/demo/recipe-report.ts";
-import { runCli } from "../../run-cli.ts";
+import type { RecipeSummary } from "../../../../apps/demo/report/recipe-report.ts";
+import type { LoggedTrajectory } from "../../../../lib/runs/trajectories/logged-trajectory.ts";
+import { CliCall, runCli } from "../../run-cli.ts";
 import { demo, folder, outOf, requireLearning } from "./demo-runs.ts";
 
 const trainings = [
@@ -68,8 +69,13 @@ test("without a recipe both modes of the world's own are trained and shown besid
   assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [\s\S]*<polyline [\s\S]*<\/svg>\n$/);
   const { control, single, multi } = JSON.parse(await readFile(join(out, "summary.json"), "utf8"));
   for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
-    assert.ok(figures.em >= 0 && figures.em <= 1);
+    for (const each of [figures, figures.drawn, figures.plain, figures.plain.drawn])
+      assert.ok(each.em >= 0 && each.em <= 1);
   }
+  assert.match(stdout, /^2 steps and 16 questions show that everything runs; what differs .* is chance\.$/m);
+  // The curve as it grew, without a sign that moves a cursor.
+  assert.equal(stderr.match(/^(?:single|multi) +[12]\/2 reward [01]\.\d\d [█▒·]{30} rounds /gm)?.length, 4);
+  assert.doesNotMatch(stdout + stderr, /[\r\x1b]/);
   // As many demonstrations as both trainings have rollouts: 2 trainings of 2 steps, 8 questions, 2 rollouts of each.
   assert.equal(control.samples, 64);
 
@@ -78,4 +84,39 @@ test("without a recipe both modes of the world's own are trained and shown besid
   assert.equal(asked.code, 0, asked.stderr);
   assert.match(asked.stderr, /a model of the built-in world of seed 0, whose search has gaps/);
   assert.match(asked.stdout, /answer/);
+});
+
+test("a training mixes both kinds of search: one document or none for a query, and always two", async () => {
+  const out = join(folder, "mixed");
+  const { code, stderr } = await runCli("demo", "--quick", "--out", out);
+  assert.equal(code, 0, stderr);
+  const text = await readFile(join(out, "single-seed-0-quick", "trajectories.jsonl"), "utf8");
+  const rows = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LoggedTrajectory);
+  const read = rows.flatMap(({ segments }) =>
+    segments.filter(({ kind }) => kind === "observation").map(({ text }) => text.match(/Doc \d:/g)?.length),
+  );
+  assert.deepEqual([...new Set(read)].sort(), [1, 2]);
+});
+
+test("a part that fails ends the others, and the demo says why", async () => {
+  const out = join(folder, "failed");
+  await mkdir(out, { recursive: true });
+  await writeFile(join(out, "multi-seed-0-quick"), "no folder");
+  const { code, stderr } = await runCli("demo", "--quick", "--out", out);
+  assert.equal(code, 1);
+  assert.match(stderr, /multi-seed-0-quick.*: .*$/m);
+});
+
+test("a demo that is interrupted ends its parts, and the same command goes on", async () => {
+  const args = ["demo", "--quick", "--out", join(folder, "interrupted")];
+  const call = new CliCall(args);
+  await call.until(/^(?:single|multi) +1\/2 reward/m, "stderr");
+  const { code, stderr } = await call.interrupt();
+  assert.equal(code, 1);
+  assert.match(stderr, /interrupted; the same command goes on from the last finished step/);
+  const again = await runCli(...args);
+  assert.equal(again.code, 0, again.stderr);
 });

@@ -1,7 +1,7 @@
 /** What the training of a recipe on the world writes: figures before and after each stage, and its line by line account. */
-import type { MemoryFigures } from "../../lib/evaluate/memory-figures.ts";
-import type { Difference } from "../world/recipes/world-training.ts";
-import type { HeldOut } from "./held-out.ts";
+import type { MemoryFigures } from "../../../lib/evaluate/memory-figures.ts";
+import type { Difference } from "../../world/recipes/world-training.ts";
+import type { HeldOut } from "../held-out.ts";
 
 const names = [
   ...(["reward", "em", "f1", "searchShare", "rounds", "invalidActions", "secondsPerQuestion"] as const),

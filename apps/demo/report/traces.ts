@@ -1,12 +1,14 @@
 /** Conversations worth reading, chosen by rules that the world's facts decide and not by how they look. */
-import type { QuestionResult } from "../../lib/evaluate/question-result.ts";
-import type { QueryMode } from "../../lib/text/observation.ts";
-import type { Facts } from "../world/story/facts.ts";
-import { kNothingFound } from "../world/story/patchy.ts";
-import type { WorldQuestion } from "../world/story/questions.ts";
-import { formalQueryFor, queryFor, statementOf } from "../world/story/wording.ts";
-import { trace } from "../world/teachers/teacher.ts";
-import type { ModeResult } from "./report.ts";
+import type { QuestionResult } from "../../../lib/evaluate/question-result.ts";
+import type { QueryMode } from "../../../lib/text/observation.ts";
+import type { Facts } from "../../world/story/facts.ts";
+import { kNothingFound } from "../../world/story/patchy.ts";
+import type { WorldQuestion } from "../../world/story/questions.ts";
+import { formalQueryFor, queryFor, statementOf } from "../../world/story/wording.ts";
+import { trace } from "../../world/teachers/teacher.ts";
+import type { HeldOut } from "../held-out.ts";
+import type { BeforeAfter } from "../reinforce.ts";
+import type { DemoFindings } from "./report.ts";
 
 /** The held-out part of a world. */
 interface TraceWorld {
@@ -70,11 +72,11 @@ const rule =
  * @returns titles that state the rule, and conversations
  */
 export function chooseTraces(
-  results: Readonly<Record<QueryMode, ModeResult>>,
+  results: Pick<DemoFindings, QueryMode>,
   { questions, facts }: TraceWorld,
 ): [string, string][] {
   const mended = (mode: QueryMode): [string, string][] => {
-    const { before, after } = results[mode];
+    const { before, after } = greedyOf(results[mode]);
     const earned = after.perQuestion.filter((result, i) => {
       const question = questions[result.index];
       const isMended = result.em === 1 && before.perQuestion[i]?.em === 0;
@@ -85,9 +87,14 @@ export function chooseTraces(
     const title = `${mode === "single" ? "One query a turn" : "Parallel queries"}: ${rule}`;
     return chosen ? [[`${title}${overGap ? ", after a search found nothing" : ""}`, traceOf(chosen)]] : [];
   };
-  const wrong = results.multi.after.perQuestion.find(({ em }) => em === 0);
+  const wrong = greedyOf(results.multi).after.perQuestion.find(({ em }) => em === 0);
   const still: [string, string][] = wrong
     ? [["Parallel queries: the first held-out question that stays wrong after RL", traceOf(wrong)]]
     : [];
   return [...mended("single"), ...mended("multi"), ...still];
+}
+
+/** What is read: the likeliest answers behind the search with gaps. */
+function greedyOf({ before, after }: DemoFindings[QueryMode]): BeforeAfter<HeldOut> {
+  return { before: before.patchy.greedy, after: after.patchy.greedy };
 }
