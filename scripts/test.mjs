@@ -34,8 +34,7 @@ const sizeOf = (file) => statSync(join(root, "test", file)).size;
 const files = longestFirst(chosen, readSeconds(root), sizeOf).map((file) =>
   join(root, "dist", "test", file.replace(/ts$/, "js")),
 );
-// One more than there are cores: many a test waits for a deadline or a process.
-run({ files, concurrency: availableParallelism() + 1 })
+run({ files, concurrency: availableParallelism() })
   .on("test:fail", () => {
     process.exitCode = 1;
   })

@@ -27,7 +27,7 @@ interface DemoOptions {
   readonly sizes?: DemoSizes;
   /** Shows the start a thorough teacher's demonstrations too, to compare with. @default false */
   readonly compare?: boolean;
-  /** Trains the shipped start model anew, from nothing, in place of taking it. @default false */
+  /** Trains a start model as the shipped one was, from nothing, in place of taking that one. @default false */
   readonly fromScratch?: boolean;
   /** Trains adapters in place of the weights. @default none */
   readonly lora?: LoraOptions | undefined;

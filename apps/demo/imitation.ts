@@ -74,7 +74,7 @@ export async function learnFormat(policy: LocalPolicy, options: LearnFormatOptio
 }
 
 /** Where the runs of one demo are kept. */
-export interface ImitateOptions {
+interface ImitateOptions {
   readonly out: string;
   /** Tells the folders of this demo from those of other seeds and sizes. */
   readonly suffix: string;

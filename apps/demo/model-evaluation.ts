@@ -1,4 +1,4 @@
-/** A world model on the held-out questions: behind both kinds of search, greedily and drawn as in training. */
+/** A world model on the held-out questions: with both kinds of search, greedily and drawn as in training. */
 import type { LocalPolicy } from "../../lib/engine/local-policy.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
@@ -19,7 +19,7 @@ type Decoding = "greedy" | "drawn";
 export type ModelEvaluation = Readonly<Record<WorldSearch, Readonly<Record<Decoding, HeldOut>>>>;
 
 /** What is asked. */
-export interface EvaluationSetting {
+interface EvaluationSetting {
   readonly opened: OpenWorld;
   readonly seed: number;
   /** Held-out questions. @default all */

@@ -63,14 +63,14 @@ export async function reinforce(
   const { recipe, world, search, numTest, onEvaluation } = options;
   const questions = world.questions.test.slice(0, numTest);
   const parts = agentPartsOf(local, recipe, search);
-  const judge = async (moment: "before" | "after"): Promise<HeldOut> => {
+  const evaluated = async (moment: "before" | "after"): Promise<HeldOut> => {
     const result = await evaluateWith(questions, parts, options);
     onEvaluation?.(moment, result);
     return result;
   };
-  const before = await judge("before");
+  const before = await evaluated("before");
   await trainOnWorld(local, options);
-  return { before, after: await judge("after") };
+  return { before, after: await evaluated("after") };
 }
 
 function evaluateWith(

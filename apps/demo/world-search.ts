@@ -19,7 +19,7 @@ export interface OpenWorld extends Disposable {
   readonly search: Search;
 }
 
-/** The world of a demo, and where its index stands. */
+/** Which world, and what ends its indexing. */
 interface WorldChoice {
   readonly seed: number;
   readonly signal?: AbortSignal | undefined;
@@ -35,7 +35,7 @@ export async function openWorld(out: string, { seed, signal }: WorldChoice): Pro
   return openSearch(out, world);
 }
 
-/** The same once it is indexed, in another process. */
+/** Opens a world whose index is in `out` already: another process has built it. @throws ERR_IO */
 export function openBuiltWorld(out: string, { seed }: WorldChoice): Promise<OpenWorld> {
   return openSearch(out, createWorld({ seed }));
 }

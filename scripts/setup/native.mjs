@@ -16,6 +16,7 @@ function findProgram(names) {
   return names.find((name) => folders.some((folder) => existsSync(join(folder, name))));
 }
 
+/** @throws SetupError naming what is missing to build with, and how to install it */
 export function requireTools() {
   const compiler = process.env.CXX ?? findProgram(["g++", "clang++", "c++"]);
   if (compiler === undefined) {
@@ -81,13 +82,13 @@ export async function buildNative(root, { libtorch, withTests, progress }) {
   const options = ["--out", "build/cmake", "--parallel", buildJobs()];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
   // `build` configures what was never configured, and no more.
-  if (isConfiguredElse(join(root, "build", "cmake"), definitions))
+  if (isConfiguredDifferently(join(root, "build", "cmake"), definitions))
     await cmakeJs(root, "configure", options, progress);
   await cmakeJs(root, "build", options, progress);
 }
 
 /** Whether a build folder is there, with other definitions. */
-export function isConfiguredElse(folder, definitions) {
+export function isConfiguredDifferently(folder, definitions) {
   const cache = join(folder, "CMakeCache.txt");
   if (!existsSync(cache)) return false;
   const lines = readFileSync(cache, "utf8").matchAll(/^(\w+):\w+=(.*)$/gm);

@@ -5,11 +5,12 @@ import { parallelSeconds, partOf, serialSeconds } from "./work.mjs";
 /** An estimate of this machine's speed begins with so many seconds at the speed of work.mjs. */
 const trustSeconds = 10;
 
-/** When each part would be done on `jobs` cores that begin them in their order. */
+/** When each of the parts would be done on `jobs` cores that begin them in the order of work.mjs. */
 function schedule(parts, jobs) {
   const cores = Array.from({ length: jobs }, () => 0);
+  const left = Object.entries(parallelSeconds).filter(([part]) => parts.has(part));
   return Object.fromEntries(
-    Object.entries(parts).map(([part, seconds]) => {
+    left.map(([part, seconds]) => {
       const core = cores.indexOf(Math.min(...cores));
       cores[core] += seconds;
       return [part, cores[core]];
@@ -17,16 +18,18 @@ function schedule(parts, jobs) {
   );
 }
 
-/** While anything is left. */
+/** The least that is said to be left while a part is not done. */
 const leastSeconds = 3;
 
 const secondsText = (ms) => `${Math.ceil(ms / 5000) * 5} s`;
 
 const sum = (numbers) => numbers.reduce((total, each) => total + each, 0);
 
+/** The parts of a set-up that are done, and how long the others will take. */
 export class Progress {
   #now;
   #isFirst;
+  #jobs;
   #start;
   #phaseStart;
   #serial = { ...serialSeconds };
@@ -42,20 +45,25 @@ export class Progress {
   constructor({ isFirst, jobs, now = () => performance.now() }) {
     this.#now = now;
     this.#isFirst = isFirst;
-    this.#expected = schedule(parallelSeconds, jobs);
+    this.#jobs = jobs;
+    this.#expected = schedule(this.#undone, jobs);
     this.#start = this.#phaseStart = now();
     this.#next = this.#start + silenceMs;
   }
 
   /** A part of work.mjs is done. */
   finish(part) {
-    if (part in this.#serial) {
-      delete this.#serial[part];
-      this.#phaseStart = this.#now();
-    } else if (this.#undone.delete(part)) {
-      const passed = (this.#now() - this.#phaseStart) / 1000;
+    const isSerial = part in this.#serial;
+    if (!isSerial && !this.#undone.delete(part)) return this.tick();
+    delete this.#serial[part];
+    const now = this.#now();
+    if (isSerial) this.#phaseStart = now;
+    if (isSerial || Object.keys(this.#serial).length > 0) {
+      // What waits for the serial parts begins after them: TypeScript may be done by then.
+      this.#expected = schedule(this.#undone, this.#jobs);
+    } else {
       this.#reached = Math.max(this.#reached, this.#expected[part]);
-      this.#slowness = (trustSeconds + passed) / (trustSeconds + this.#reached);
+      this.#slowness = (trustSeconds + (now - this.#phaseStart) / 1000) / (trustSeconds + this.#reached);
     }
     this.tick();
   }
@@ -88,10 +96,10 @@ export class Progress {
     if (!this.#isFirst) return undefined;
     const serial = sum(Object.values(this.#serial));
     const passed = (now - this.#phaseStart) / 1000;
-    const end = Math.max(...Object.values(this.#expected));
+    const end = Math.max(0, ...Object.values(this.#expected));
     if (serial > 0) return (Math.max(serial - passed, 0) + end) * 1000;
     if (this.#undone.size === 0) return 0;
-    // What takes longer than it should is not over at once.
+    // A part that takes longer than it should is not over at once: a quarter of the rest stands for what is unknown of it.
     const least = leastSeconds + ((end - this.#reached) * this.#slowness) / 4;
     return Math.max(end * this.#slowness - passed, least) * 1000;
   }

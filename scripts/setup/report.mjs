@@ -31,7 +31,7 @@ export function say(line) {
   process.stderr.write(`seekrl: ${line}\n`);
 }
 
-/** What takes long is told of that often. */
+/** Milliseconds between two lines of progress in a log. */
 export const silenceMs = 10_000;
 
 /**
@@ -39,19 +39,12 @@ export const silenceMs = 10_000;
  *
  * @param name - said at its end: `found libtorch`
  * @param run - the step
- * @param options - `doing`: said every 10 s (`everyMs`) until then; a step that speaks for itself has none
  */
-export async function step(name, run, { doing, everyMs = silenceMs } = {}) {
+export async function step(name, run) {
   const start = performance.now();
-  const seconds = (digits) => ((performance.now() - start) / 1000).toFixed(digits);
-  const timer = doing && setInterval(() => say(`${doing}: ${seconds(0)} s so far`), everyMs);
-  try {
-    const result = await run();
-    say(`${name} (${seconds(1)} s)`);
-    return result;
-  } finally {
-    clearInterval(timer);
-  }
+  const result = await run();
+  say(`${name} (${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  return result;
 }
 
 export function bytesText(bytes) {

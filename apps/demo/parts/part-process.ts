@@ -20,7 +20,7 @@ const abort = new AbortController();
 process.once("disconnect", () => abort.abort(new Error("the demo ended")));
 process.once("message", (task) => void run(task as PartTask));
 
-/** A demo that is gone hears nothing, which is no failure of its part. @returns once it was heard */
+/** Resolves once the message was sent, or at once where the demo is gone. */
 function say(message: PartMessage): Promise<void> {
   return new Promise((resolve) => {
     if (!process.connected || !process.send) return resolve();

@@ -14,17 +14,17 @@ import { evaluationLine, stepLine } from "./lines.ts";
 
 /** How much of everything is done. */
 export interface DemoSizes {
-  /** Steps of SFT by which a start model learns to read what a search finds, or that it found nothing, */
+  /** Steps of SFT by which a start model learns to read what a search finds, or that it found nothing. */
   readonly reading: number;
-  /** by which it learns its teacher's habits, */
+  /** Steps of SFT by which it learns its teacher's habits. */
   readonly start: number;
-  /** and by which a thorough teacher mends them. */
+  /** Steps of SFT on a thorough teacher's demonstrations, from the start. */
   readonly thorough: number;
   /** Of one step of SFT. */
   readonly demonstrations: number;
   /** Steps of SFT by which a base model is made from nothing. */
   readonly worldModel: number;
-  /** What differs from the world's recipe. */
+  /** What differs from the sizes of the world's recipe. */
   readonly training: Partial<Training>;
   /** Held-out questions. @default all */
   readonly numTest?: number;
@@ -53,7 +53,7 @@ export interface PartResults {
   readonly multi: BeforeAfter<ModelEvaluation>;
   /** Goes on imitating the start's teacher. */
   readonly control: BothModes;
-  /** The start, shown a better teacher. */
+  /** The start, fine-tuned on a thorough teacher's demonstrations. */
   readonly thorough: BothModes;
 }
 
@@ -86,16 +86,16 @@ export function modeFolder(mode: QueryMode, { out, suffix, lora }: DemoPlan): st
 
 /** Steps of each training. */
 export function numSteps({ sizes }: DemoPlan): number {
-  return trainingOf("single", sizes).steps;
+  return sizedTraining("single", sizes).steps;
 }
 
 /** Rollouts of both trainings together. */
 export function numRollouts({ sizes }: DemoPlan): number {
-  const { steps, batchQuestions, samples } = trainingOf("single", sizes);
+  const { steps, batchQuestions, samples } = sizedTraining("single", sizes);
   return 2 * steps * batchQuestions * samples;
 }
 
-function trainingOf(mode: QueryMode, { training }: DemoSizes): Training {
+function sizedTraining(mode: QueryMode, { training }: DemoSizes): Training {
   return { ...searchRecipes(mode).patchy.training, ...training };
 }
 
@@ -112,21 +112,21 @@ async function trainMode(
 ): Promise<BeforeAfter<ModelEvaluation>> {
   const { start, seed, device, lora, sizes } = plan;
   const { patchy, plain } = searchRecipes(mode);
-  const recipe: Recipe = { ...patchy, algorithm, training: trainingOf(mode, sizes) };
+  const recipe: Recipe = { ...patchy, algorithm, training: sizedTraining(mode, sizes) };
   await using policy = await openLocalPolicy({ model: start, device, lora, seed }, { seed });
-  const judge = async (name: string): Promise<ModelEvaluation> => {
+  const evaluated = async (name: string): Promise<ModelEvaluation> => {
     const result = await evaluateModel(policy, mode, { opened, seed, numTest: sizes.numTest, signal });
     onLine(evaluationLine(mode, name, result));
     return result;
   };
-  const before = await judge("start");
+  const before = await evaluated("start");
   await trainOnWorld(policy, {
     ...{ recipe, other: plain, folder: modeFolder(mode, plan), seed, signal },
     ...{ world: opened.world, search: opened.search },
     worldSetting: { seed, queries: mode, search: "patchy" },
     onStep: (metrics) => onLine(stepLine(mode, metrics, recipe.training.steps)),
   });
-  return { before, after: await judge("after RL") };
+  return { before, after: await evaluated("after RL") };
 }
 
 async function imitateFurther(
@@ -146,10 +146,10 @@ async function imitateFurther(
     },
   );
   await using policy = await openLocalPolicy({ model, device }, { seed });
-  const judge = async (mode: QueryMode): Promise<ModelEvaluation> => {
+  const evaluated = async (mode: QueryMode): Promise<ModelEvaluation> => {
     const result = await evaluateModel(policy, mode, { opened, seed, numTest, signal });
     onLine(evaluationLine(mode, name, result));
     return result;
   };
-  return { single: await judge("single"), multi: await judge("multi") };
+  return { single: await evaluated("single"), multi: await evaluated("multi") };
 }

@@ -1,4 +1,4 @@
-/** What the demo says: lines of progress, the table, the content of summary.json. */
+/** What the demo found: the table, the content of summary.json. */
 import type { QueryMode } from "../../../lib/text/observation.ts";
 import type { ModelEvaluation } from "../model-evaluation.ts";
 import type { PartResults } from "../parts/parts.ts";

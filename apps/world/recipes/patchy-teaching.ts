@@ -1,4 +1,4 @@
-/** Teachers of the world whose search has gaps: those at hand, one to learn reading from, and a better one to compare with. */
+/** Teachers of the world whose search has gaps: hasty, guessing, one to learn reading from, and a thorough one to compare with. */
 import { nameGaps } from "../story/patchy.ts";
 import { demonstrationBatch } from "../teachers/demonstrations.ts";
 import { ragSpeech, type Speech } from "../teachers/speech.ts";

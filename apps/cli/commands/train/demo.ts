@@ -14,7 +14,7 @@ import { openLiveStudio } from "../studio/live-studio.ts";
 const options = z.strictObject({
   recipe: recipeSchema.optional().meta({
     head: "name",
-    description: "trains this one, after it has learnt its tags; else both modes of world",
+    description: "trains this one, after it has learnt its tags; else the demo's own, in both modes",
   }),
   quick: z.boolean().default(false).describe("a few steps only: shows that everything works"),
   compare: z
