@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 
 /** How many compilers may be at work at once, as an argument of the build tool. */
-export const buildJobs = () => process.env.SEEKRL_BUILD_JOBS ?? String(availableParallelism());
+export const buildJobs = () => process.env.SEEKRL_BUILD_JOBS || String(availableParallelism());
 
 /** Where a build says which libtorch it is for; lib/base/packages/find-addon.ts reads it. */
 export const libtorchFile = (root) => join(root, "build", "libtorch.json");

@@ -37,7 +37,7 @@ async function setUpNative(progress) {
 async function main() {
   requireTools(); // before libtorch, which may be a long download
   // How long the tests' programs take is not known.
-  const isFirst = !existsSync(libtorchFile(root)) && !withTests;
+  const isFirst = !existsSync(join(root, "build", "cmake")) && !withTests;
   const progress = new Progress({ isFirst, jobs: Number(buildJobs()) });
   const timer = setInterval(() => progress.tick(), 1000);
   const typescript = compileTypeScript(root, (part) => progress.finish(part));

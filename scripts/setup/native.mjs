@@ -54,12 +54,14 @@ async function architectures() {
 }
 
 /** The kernels for CUDA take minutes: they are compiled for a libtorch that can use them, or where they are asked for. */
-async function cudaDefinitions(libtorch, withTests) {
-  const asked = process.env.SEEKRL_CUDA_ARCHITECTURES;
-  const isWanted = withTests || asked !== undefined || (await cudaOf(libtorch)) !== undefined;
+async function cudaDefinitions(libtorch, { withTests, cached }) {
+  const asked = process.env.SEEKRL_CUDA_ARCHITECTURES || undefined;
+  const isNew = withTests || asked !== undefined || (await cudaOf(libtorch)) !== undefined;
+  const isWanted = isNew || cached.SEEKRL_CUDA === "ON";
+  const kept = isNew ? undefined : cached.SEEKRL_CUDA_ARCHITECTURES;
   return {
     SEEKRL_CUDA: isWanted ? "ON" : "OFF",
-    SEEKRL_CUDA_ARCHITECTURES: asked ?? (isWanted ? await architectures() : "80"),
+    SEEKRL_CUDA_ARCHITECTURES: asked ?? kept ?? (isWanted ? await architectures() : "80"),
   };
 }
 
@@ -70,29 +72,40 @@ async function cudaDefinitions(libtorch, withTests) {
  * @param options - `libtorch`: its folder; `withTests`: the native test programs and the emulated GPU too; `progress`
  */
 export async function buildNative(root, { libtorch, withTests, progress }) {
+  const folder = join(root, "build", "cmake");
+  // What was configured for tests or CUDA stays so: CMake forgets what it has compiled of targets that are gone.
+  const cached = cachedDefinitions(folder);
   const definitions = {
     SEEKRL_LIBTORCH: libtorch,
     SEEKRL_USEARCH: packageFolder("usearch"),
     SEEKRL_NODE_ADDON_API: packageFolder("node-addon-api"),
-    SEEKRL_WERROR: process.env.SEEKRL_WERROR ?? "OFF",
-    SEEKRL_UNITS: process.env.SEEKRL_UNITS ?? "ON",
-    SEEKRL_TESTS: withTests ? "ON" : "OFF",
-    ...(await cudaDefinitions(libtorch, withTests)),
+    SEEKRL_WERROR: process.env.SEEKRL_WERROR || "OFF",
+    SEEKRL_UNITS: process.env.SEEKRL_UNITS || "ON",
+    SEEKRL_TESTS: withTests || cached.SEEKRL_TESTS === "ON" ? "ON" : "OFF",
+    ...(await cudaDefinitions(libtorch, { withTests, cached })),
   };
+  if (definitions.SEEKRL_CUDA === "ON" || definitions.SEEKRL_UNITS === "OFF") progress.countOnly();
   const options = ["--out", "build/cmake", "--parallel", buildJobs()];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
   // `build` configures what was never configured, and no more.
-  if (isConfiguredDifferently(join(root, "build", "cmake"), definitions))
-    await cmakeJs(root, "configure", options, progress);
-  await cmakeJs(root, "build", options, progress);
+  if (isConfiguredDifferently(folder, definitions)) await cmakeJs(root, "configure", options, progress);
+  const target = withTests ? [] : ["--target", "seekrl_addons"];
+  await cmakeJs(root, "build", [...options, ...target], progress);
 }
 
-/** Whether a build folder is there, with other definitions. */
-export function isConfiguredDifferently(folder, definitions) {
+/** What CMake was told, by name; nothing where it was not yet, or could not finish. */
+function cachedDefinitions(folder) {
+  const isWhole = ["build.ninja", "Makefile"].some((name) => existsSync(join(folder, name)));
   const cache = join(folder, "CMakeCache.txt");
-  if (!existsSync(cache)) return false;
+  if (!isWhole || !existsSync(cache)) return {};
   const lines = readFileSync(cache, "utf8").matchAll(/^(\w+):\w+=(.*)$/gm);
-  const cached = Object.fromEntries(Array.from(lines, ([, name, value]) => [name, value]));
+  return Object.fromEntries(Array.from(lines, ([, name, value]) => [name, value]));
+}
+
+/** Whether a build folder is there that was configured with other definitions, or whose configuring failed. */
+export function isConfiguredDifferently(folder, definitions) {
+  if (!existsSync(join(folder, "CMakeCache.txt"))) return false;
+  const cached = cachedDefinitions(folder);
   return Object.entries(definitions).some(([name, value]) => cached[name] !== value);
 }
 

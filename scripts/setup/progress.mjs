@@ -37,7 +37,8 @@ export class Progress {
   #undone = new Set(Object.keys(parallelSeconds));
   #reached = 0;
   #slowness = 1;
-  #steps = { done: 0, total: 0 };
+  #steps = "";
+  #begun = [];
   #rest = "";
   #next;
 
@@ -74,14 +75,21 @@ export class Progress {
     this.#rest = lines.pop();
     for (const line of lines) {
       const [, done, total] = /^\[ *(\d+)(?:\/(\d+)|%)\]/.exec(line) ?? [];
-      if (done !== undefined) this.#pass(Number(done), Number(total ?? 100), partOf(line));
+      if (done === undefined) continue;
+      if (total !== undefined) this.#pass(`${done} of ${total} steps`, partOf(line));
+      else if (!line.includes("Built target")) this.#pass(`${done} %`, this.#doneBefore(partOf(line)));
     }
+  }
+
+  /** What is built is not what work.mjs knows: no time left is told, only steps. */
+  countOnly() {
+    this.#isFirst = false;
   }
 
   /** To be called every second. */
   tick() {
     const now = this.#now();
-    if (isTerminal() && (this.#steps.done > 0 || this.#isFirst)) return showLine(this.#text(now));
+    if (isTerminal() && (this.#steps !== "" || this.#isFirst)) return showLine(this.#text(now));
     if (now < this.#next) return;
     say(this.#text(now));
     this.#next = now + silenceMs;
@@ -104,16 +112,21 @@ export class Progress {
     return Math.max(end * this.#slowness - passed, least) * 1000;
   }
 
-  #pass(done, total, part) {
-    this.#steps = { done, total };
+  /** Ninja tells of a part when it is done, make when it begins: by then the part `jobs` before it is done. */
+  #doneBefore(part) {
+    this.#begun.push(part);
+    return this.#begun.at(-1 - this.#jobs);
+  }
+
+  #pass(steps, part) {
+    this.#steps = steps;
     if ("configuring" in this.#serial) this.finish("configuring");
     this.finish(part ?? "");
   }
 
   #text(now) {
-    const { done, total } = this.#steps;
     const left = this.left(now);
-    const steps = total === 0 ? "setting up" : `building, ${done} of ${total} steps`;
+    const steps = this.#steps === "" ? "setting up" : `building, ${this.#steps}`;
     return `${steps}: ${secondsText(now - this.#start)} so far${left === undefined ? "" : `, about ${secondsText(left)} left`}`;
   }
 }

@@ -110,6 +110,22 @@ test("lines of ninja and make name the parts that the estimate knows", () => {
   assert.equal(partOf("[ 96%] Linking CXX shared library Release/seekrl.node"), "seekrl.node");
 });
 
+test("make tells of a part when it begins: what was begun as many parts before as there are cores is done", () => {
+  let seconds = 0;
+  const progress = new Progress({ isFirst: true, jobs: 2, now: () => seconds * 1000 });
+  for (const part of ["typescript", "page", "libtorch", "configuring"]) progress.finish(part);
+  const whole = progress.left() as number;
+  const begins = (unit: string): void => {
+    progress.feed(`[  9%] Building CXX object CMakeFiles/seekrl_core.dir/Unity/unity_${unit}_cxx.cxx.o\n`);
+  };
+  for (const unit of ["node", "ops"]) begins(unit);
+  assert.equal(progress.left(), whole);
+  seconds = parallelSeconds.node as number;
+  progress.feed("[ 30%] Built target seekrl_kernels\n");
+  begins("model");
+  assert.ok(Math.abs((progress.left() as number) - (whole - seconds * 1000)) < 1);
+});
+
 test("a later build counts steps and tells no time", () => {
   const progress = new Progress({ isFirst: false, jobs: 2, now: () => 0 });
   progress.feed("[1/3] Buil");
@@ -136,6 +152,12 @@ test("a build folder that was configured for less is configured anew, one that w
     const cache = "// Build the tests\nSEEKRL_TESTS:BOOL=OFF\n\nSEEKRL_LIBTORCH:UNINITIALIZED=/lib=torch\n";
     await writeFile(join(folder, "CMakeCache.txt"), cache);
     const same = { SEEKRL_TESTS: "OFF", SEEKRL_LIBTORCH: "/lib=torch" };
+    assert.equal(
+      isConfiguredDifferently(folder, same),
+      true,
+      "configuring failed: there is nothing to build by",
+    );
+    await writeFile(join(folder, "build.ninja"), "");
     assert.equal(isConfiguredDifferently(folder, same), false);
     assert.equal(isConfiguredDifferently(folder, { ...same, SEEKRL_TESTS: "ON" }), true);
     assert.equal(isConfiguredDifferently(folder, { ...same, SEEKRL_UNITS: "OFF" }), true);

@@ -58,7 +58,7 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
     if(NOT own_flags)
       set(own_flags)
     endif()
-    # What ptxas says, its input and its code are kept beside the object for test/native/cuda/resources.test.ts.
+    # What ptxas says, its input and its code are kept beside the object for test/native/cuda/resources.full.test.ts.
     set(kept ${CMAKE_BINARY_DIR}/cuda/${name})
     add_custom_command(OUTPUT ${object} DEPENDS ${source} ${CUDA_HEADERS} VERBATIM
       COMMAND ${CMAKE_COMMAND} -E rm -rf ${kept}
@@ -73,6 +73,7 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
     COMMAND ${SEEKRL_NVCC} -shared -cudart static -Xlinker=--no-as-needed -o ${CUDA_LIBRARY} ${CUDA_OBJECTS}
             ${SEEKRL_OLD_LIBRARIES})
   add_custom_target(seekrl_cuda ALL DEPENDS ${CUDA_LIBRARY})
+  add_dependencies(seekrl_addons seekrl_cuda)
 endif()
 
 # The kernels as C++ on fibers: seekrl_cuda_test, and under ThreadSanitizer, where its library is installed,
