@@ -2,7 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isWellReasoned, recovered } from "../../apps/demo/report/traces.ts";
-import { kHastyHabits, kThoroughHabits, patchyTeaching } from "../../apps/world/recipes/patchy-teaching.ts";
+import {
+  kGuessingHabits,
+  kHastyHabits,
+  kThoroughHabits,
+  mixedTeaching,
+  patchyTeaching,
+} from "../../apps/world/recipes/patchy-teaching.ts";
 import { patchyWorldRecipe } from "../../apps/world/recipes/patchy-world.ts";
 import { isUnderstood, nameGaps, patchySearch } from "../../apps/world/story/patchy.ts";
 import { formalQueryFor, queryFor } from "../../apps/world/story/wording.ts";
@@ -138,4 +144,19 @@ test("the hasty teacher words every other empty search anew, the thorough one ea
   assert.ok(emptyThen(kThoroughHabits) > 0.999);
   const share = emptyThen(kHastyHabits);
   assert.ok(share > 0.4 && share < 0.6, `${share}`);
+  const guessing = emptyThen(kGuessingHabits);
+  assert.ok(guessing > 0.08 && guessing < 0.22, `${guessing}`);
+});
+
+test("the guessing teacher answers nine comparisons in ten without a search, by turns behind gaps and in a plain index", () => {
+  const shown = Array.from({ length: 40 }, (_, i) =>
+    mixedTeaching(kGuessingHabits)(i, { seed: 3, perWorld: 24 }),
+  );
+  const compared = shown.flat().filter(({ segments }) => /first|more recently|older/.test(segments[0]!.text));
+  const guessed = compared.filter(({ segments }) => !segments.some(({ kind }) => kind === "observation"));
+  assert.ok(compared.length > 50);
+  const share = guessed.length / compared.length;
+  assert.ok(share > 0.8 && share < 0.97, `${share}`);
+  const hasGaps = shown.map((batch) => JSON.stringify(batch).includes("Nothing found"));
+  assert.ok(hasGaps.every((each, i) => !each || i % 2 === 0) && hasGaps.some((each) => each));
 });

@@ -4,7 +4,6 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { test } from "node:test";
 import type { RecipeSummary } from "../../../../apps/demo/report/recipe-report.ts";
-import type { LoggedTrajectory } from "../../../../lib/runs/trajectories/logged-trajectory.ts";
 import { CliCall, runCli } from "../../run-cli.ts";
 import { demo, folder, outOf, requireLearning } from "./demo-runs.ts";
 
@@ -84,21 +83,6 @@ test("without a recipe both modes of the world's own are trained and shown besid
   assert.equal(asked.code, 0, asked.stderr);
   assert.match(asked.stderr, /a model of the built-in world of seed 0, whose search has gaps/);
   assert.match(asked.stdout, /answer/);
-});
-
-test("a training mixes both kinds of search: one document or none for a query, and always two", async () => {
-  const out = join(folder, "mixed");
-  const { code, stderr } = await runCli("demo", "--quick", "--out", out);
-  assert.equal(code, 0, stderr);
-  const text = await readFile(join(out, "single-seed-0-quick", "trajectories.jsonl"), "utf8");
-  const rows = text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as LoggedTrajectory);
-  const read = rows.flatMap(({ segments }) =>
-    segments.filter(({ kind }) => kind === "observation").map(({ text }) => text.match(/Doc \d:/g)?.length),
-  );
-  assert.deepEqual([...new Set(read)].sort(), [1, 2]);
 });
 
 test("a part that fails ends the others, and the demo says why", async () => {

@@ -1,10 +1,27 @@
-/** `seekrl demo --recipe`: a published recipe learns its tags and takes its first steps in the built-in world. */
+/** `seekrl demo`: a few steps of its own training, and options that are refused. */
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import type { LoggedTrajectory } from "../../../../lib/runs/trajectories/logged-trajectory.ts";
 import { runCli } from "../../run-cli.ts";
-import { requireLearning } from "./demo-runs.ts";
+import { folder } from "./demo-runs.ts";
 
-test("one command evaluates, trains and evaluates again", () => requireLearning("--recipe", "search-r1"));
+test("one command evaluates, trains in both modes and evaluates again; a training mixes both kinds of search", async () => {
+  const out = join(folder, "mixed");
+  const { code, stderr } = await runCli("demo", "--quick", "--out", out);
+  assert.equal(code, 0, stderr);
+  // One document or none for a query, or always two.
+  const text = await readFile(join(out, "single-seed-0-quick", "trajectories.jsonl"), "utf8");
+  const rows = text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as LoggedTrajectory);
+  const read = rows.flatMap(({ segments }) =>
+    segments.filter(({ kind }) => kind === "observation").map(({ text }) => text.match(/Doc \d:/g)?.length),
+  );
+  assert.deepEqual([...new Set(read)].sort(), [1, 2]);
+});
 
 test("an option that would change nothing is refused", async () => {
   const refusals = [
