@@ -58,9 +58,9 @@ function mergedFunctions(object: string): string[] {
 
 // A copy with instructions that a processor lacks may be the one that the linker keeps, for everybody.
 test("no function that others have too is compiled for a processor with extensions", { skip }, () => {
-  const folder = join(projectRoot, "build", "cmake", "CMakeFiles", "seekrl_core.dir", "native");
+  const folder = join(projectRoot, "build", "cmake", "CMakeFiles");
   const objects = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
-    /(avx|amx)[^/]*\.o$/.test(name),
+    /^seekrl_(?:kernels|search)\.dir\/.*(?:avx|amx)[^/]*\.o$/.test(name),
   );
   assert.ok(objects.length >= 6, `${objects}`);
   const names = objects.flatMap((object) => mergedFunctions(join(folder, object)));
