@@ -64,6 +64,7 @@ export function chartOf(curves: readonly RewardCurve[]): string {
   const numSteps = Math.max(2, ...curves.map(({ rewards }) => rewards.length));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    "<title>Exact match of each step's rollouts, and of held-out questions before and after</title>",
     `<rect width="${width}" height="${height}" fill="white"/>`,
     ...axes(numSteps),
     ...curves.flatMap((curve, i) => lines(curve, { numSteps, place: i })),
