@@ -13,7 +13,12 @@ const results = readdirSync(join(root, "bench", "results"))
 export const sections = [
   {
     title: "Start",
-    pages: [["docs/start.md", "Run the demo"], ["README.md", "SeekRL on one page"], ["docs/demo.md"], ["docs/install.md"]],
+    pages: [
+      ["docs/start.md", "Run the demo"],
+      ["README.md", "SeekRL on one page"],
+      ["docs/demo.md"],
+      ["docs/install.md"],
+    ],
   },
   {
     title: "Tutorials",
