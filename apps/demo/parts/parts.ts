@@ -1,6 +1,6 @@
 /** The parts of a demo, which know nothing of each other: a training in each mode, and models to compare with. */
 import { join } from "node:path";
-import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
+import { type LocalPolicy, openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import type { LoraOptions } from "../../../lib/model/adapter.ts";
 import type { Recipe, Training } from "../../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../../lib/text/observation.ts";
@@ -105,6 +105,19 @@ function sizedTraining(mode: QueryMode, { training }: DemoSizes): Training {
  */
 const algorithm: Algorithm = { advantage: "grpo", miniBatches: 4 };
 
+/** Evaluates a model in a mode and tells what it found, under the model's name. */
+function evaluating(
+  policy: LocalPolicy,
+  { seed, sizes }: DemoPlan,
+  { opened, onLine, signal }: PartSetting,
+): (mode: QueryMode, name: string) => Promise<ModelEvaluation> {
+  return async (mode, name) => {
+    const result = await evaluateModel(policy, mode, { opened, seed, numTest: sizes.numTest, signal });
+    onLine(evaluationLine(mode, name, result));
+    return result;
+  };
+}
+
 async function trainMode(
   mode: QueryMode,
   plan: DemoPlan,
@@ -114,19 +127,15 @@ async function trainMode(
   const { patchy, plain } = searchRecipes(mode);
   const recipe: Recipe = { ...patchy, algorithm, training: sizedTraining(mode, sizes) };
   await using policy = await openLocalPolicy({ model: start, device, lora, seed }, { seed });
-  const evaluated = async (name: string): Promise<ModelEvaluation> => {
-    const result = await evaluateModel(policy, mode, { opened, seed, numTest: sizes.numTest, signal });
-    onLine(evaluationLine(mode, name, result));
-    return result;
-  };
-  const before = await evaluated("start");
+  const evaluated = evaluating(policy, plan, { opened, onLine, signal });
+  const before = await evaluated(mode, "start");
   await trainOnWorld(policy, {
     ...{ recipe, other: plain, folder: modeFolder(mode, plan), seed, signal },
     ...{ world: opened.world, search: opened.search },
     worldSetting: { seed, queries: mode, search: "patchy" },
     onStep: (metrics) => onLine(stepLine(mode, metrics, recipe.training.steps)),
   });
-  return { before, after: await evaluated("after RL") };
+  return { before, after: await evaluated(mode, "after RL") };
 }
 
 async function imitateFurther(
@@ -135,7 +144,7 @@ async function imitateFurther(
   { opened, onLine, signal }: PartSetting,
 ): Promise<BothModes> {
   const { sizes, seed, device, start, out, suffix } = plan;
-  const { demonstrations, numTest } = sizes;
+  const { demonstrations } = sizes;
   const isControl = name === "control";
   const model = await imitate(
     { out, suffix, seed, device, demonstrations, onLine, signal },
@@ -146,10 +155,6 @@ async function imitateFurther(
     },
   );
   await using policy = await openLocalPolicy({ model, device }, { seed });
-  const evaluated = async (mode: QueryMode): Promise<ModelEvaluation> => {
-    const result = await evaluateModel(policy, mode, { opened, seed, numTest, signal });
-    onLine(evaluationLine(mode, name, result));
-    return result;
-  };
-  return { single: await evaluated("single"), multi: await evaluated("multi") };
+  const evaluated = evaluating(policy, plan, { opened, onLine, signal });
+  return { single: await evaluated("single", name), multi: await evaluated("multi", name) };
 }

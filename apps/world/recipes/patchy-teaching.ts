@@ -22,10 +22,9 @@ const compares = { recallsAll: 0.9, recallsLast: 0.05 };
  * and asks again after one empty result in seven. `world/guessing` imitates it.
  */
 export const kGuessingHabits: Habits = {
-  recallsFamous: 1,
+  ...kHabits,
   byKind: {
-    "one-hop": { recallsAll: 0.3, recallsLast: 0 },
-    famous: { recallsAll: 0, recallsLast: 0 },
+    ...kHabits.byKind,
     bridge: { recallsAll: 0.1, recallsLast: 0.85 },
     compare: compares,
     "compare-three": compares,

@@ -3,26 +3,12 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { freePort } from "../../../../lib/comm/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 import { runCli } from "../../run-cli.ts";
-import { writeTinyModel } from "../../tiny-folder.ts";
-
-const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
-after(() => rm(folder, { recursive: true }));
-
-const inFolder = (name: string): string[] => ["--logs", join(folder, name)];
-const model = join(folder, "model");
-await writeTinyModel(model);
-const data = join(folder, "sft.jsonl");
-await writeFile(data, `${JSON.stringify({ prompt: "capital?", completion: "Paris" })}\n`);
-const tuning = ["sft", "--model", model, "--data", data, "--out", join(folder, "sft"), "--dry-run"];
-/** How often a plan was told. */
-const numPlans = (text: string): number => text.split("\nupdates ").length - 1;
+import { folder, inFolder, numPlans, tuning } from "./planned-tuning.ts";
 
 test("each of several machines runs its own ranks, and rank 0 alone is shown", async () => {
   const meeting = ["--address", "127.0.0.1", "--port", String(await freePort())];

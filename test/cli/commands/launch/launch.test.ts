@@ -1,24 +1,10 @@
 /** `seekrl launch` from outside: its options, its exit codes, Ctrl-C, a launch that is killed. */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, test } from "node:test";
+import { test } from "node:test";
 import { runCli, runCliWith } from "../../run-cli.ts";
-import { writeTinyModel } from "../../tiny-folder.ts";
-
-const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
-after(() => rm(folder, { recursive: true }));
-
-const inFolder = (name: string): string[] => ["--logs", join(folder, name)];
-const model = join(folder, "model");
-await writeTinyModel(model);
-const data = join(folder, "sft.jsonl");
-await writeFile(data, `${JSON.stringify({ prompt: "capital?", completion: "Paris" })}\n`);
-const tuning = ["sft", "--model", model, "--data", data, "--out", join(folder, "sft"), "--dry-run"];
-/** How often a plan was told. */
-const numPlans = (text: string): number => text.split("\nupdates ").length - 1;
+import { data, folder, inFolder, model, numPlans, tuning } from "./planned-tuning.ts";
 
 test("a command is run as many processes, and the result says where their logs are", async () => {
   const { code, stdout, stderr } = await runCli(
