@@ -20,7 +20,7 @@ const folders = {
   "native/comm/gloo/gloo/common": "the same",
   "native/comm/gloo/gloo/rendezvous": "the same: the store",
   "native/comm/gloo/gloo/transport": "the same: devices and buffers",
-  "native/comm/nccl": "collectives between cards, by NCCL as it is found",
+  "native/comm/nccl": "collectives between GPUs, by NCCL as it is found",
   "native/node/comm": "handles of process groups",
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
@@ -28,7 +28,7 @@ const folders = {
   "native/kernels/cpu/attention":
     "attention of a few rows: tiles of scores, softmax, values; in bf16 by AMX tiles too",
   "native/kernels/cpu/products": "their matrix products: register tiles, AMX tiles, transposition",
-  "native/kernels/cuda": "the same for NVIDIA's cards, a library of its own; tests run it in an emulator",
+  "native/kernels/cuda": "the same for NVIDIA's GPUs, a library of its own; tests run it in an emulator",
   "native/kernels/cuda/attention": "over keys and values in blocks, and over packed texts, with gradients",
   "native/kernels/cuda/encoder": "what encoders of texts do between products: layer norms, GELU, pooling",
   "native/kernels/cuda/experts":
@@ -43,9 +43,9 @@ const folders = {
   "native/kernels/products": "matrix products: of f32, of bf16, of quantised weights",
   "native/ops": "kernels as differentiable tensor operations",
   "native/ops/attention": "attention over a packed batch: spans, the tree they form, forward and backward",
-  "native/ops/card": "the same ops on a card: the library of kernels for CUDA, called on libtorch's tensors",
-  "native/ops/card/products":
-    "products of a card with plain and quantised weights, and the head's scores over them",
+  "native/ops/gpu": "the same ops on a GPU: the library of kernels for CUDA, called on libtorch's tensors",
+  "native/ops/gpu/products":
+    "products of a GPU with plain and quantised weights, and the head's scores over them",
   "native/ops/elementwise": "sums, roundings, gates and caps of single numbers",
   "native/ops/head": "the language-model head: its products, and the log-probability of the chosen ids",
   "native/ops/products": "products with weights: cut for the threads, differentiable, or for reading only",
@@ -71,10 +71,10 @@ const folders = {
     "steps of rank 0 as the other ranks of a model under tensor parallelism are told of them",
   "native/follow":
     "what a rank other than 0 does with a model that ranks share: its part of what rank 0 does",
-  "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a card",
-  "native/engine/decode": "decoding on a card: inputs kept there, steps as graphs, the host one step behind",
+  "native/engine/attention": "attention of a step's rows over the block pool, on the CPU and on a GPU",
+  "native/engine/decode": "decoding on a GPU: inputs kept there, steps as graphs, the host one step behind",
   "native/engine/memory":
-    "keys and values in blocks, found again by prefixes; what they and a step take of a card",
+    "keys and values in blocks, found again by prefixes; what they and a step take of a GPU",
   "native/engine/sampling": "draws of tokens: edits of logits, limits, masks",
   "native/train": "losses, optimiser and packed training steps",
   "native/train/follow": "what learns on a model that ranks share: rank 0 is asked, and tells the others",
@@ -177,7 +177,7 @@ const folders = {
   "apps/world/recipes": "recipes for the world's model and its short window",
   "apps/cli/chat": "a conversation in the terminal: who answers, what is typed, commands within it",
   "apps/cli/options": "options that commands share, and what they describe",
-  "apps/cli/machine": "drivers, cards and libraries of the machine, and whether they run a model",
+  "apps/cli/machine": "drivers, GPUs and libraries of the machine, and whether they run a model",
   "apps/cli/fetch": "files and models that options name elsewhere, fetched before a command reads them",
   "apps/cli/open": "what commands open: models, learners, policies, files",
   "apps/cli/report": "what commands print: tables, progress, pace",

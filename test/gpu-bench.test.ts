@@ -1,4 +1,4 @@
-/** `bench/gpu/run.sh` as somebody meets it who has no card and no compiler. */
+/** `bench/gpu/run.sh` as somebody meets it who has no GPU and no compiler. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

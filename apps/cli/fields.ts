@@ -93,12 +93,12 @@ export function dataFile<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema.meta({ ...schema.meta(), isData: true });
 }
 
-/** `emulated` is the card of tests, whose kernels a package does not have. */
+/** `emulated` is the GPU of tests, whose kernels a package does not have. */
 const devices = ["cpu", "cuda", "emulated"];
 
 const deviceError = ({ input }: { readonly input?: unknown }): string => {
   const isNumbered = typeof input === "string" && input.startsWith("cuda:");
-  const remedy = "; CUDA_VISIBLE_DEVICES, set before the process starts, says which card that is";
+  const remedy = "; CUDA_VISIBLE_DEVICES, set before the process starts, says which GPU that is";
   return `expected cpu or cuda${isNumbered ? remedy : ""}`;
 };
 

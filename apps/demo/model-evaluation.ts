@@ -10,10 +10,10 @@ import { evaluateHeldOut, type HeldOut } from "./held-out.ts";
 import type { OpenWorld } from "./world-search.ts";
 
 /** Kinds of search: one with gaps, and a plain index of the same passages. */
-type WorldSearch = WorldSetting["search"];
+export type WorldSearch = WorldSetting["search"];
 
 /** How answers are chosen: the likeliest token each time, or tokens drawn at temperature 1. */
-type Decoding = "greedy" | "drawn";
+export type Decoding = "greedy" | "drawn";
 
 /** One model in one mode, on the same questions each time. */
 export type ModelEvaluation = Readonly<Record<WorldSearch, Readonly<Record<Decoding, HeldOut>>>>;

@@ -13,7 +13,7 @@ namespace seekrl::bench {
 
 enum class Kind { kFloat, kBf16, kInt, kDouble, kByte, kDrawn };
 
-// What a case leaves, and how far a card's may be from the emulator's: of the root mean squares; 0: the same bits.
+// What a case leaves, and how far a GPU's may be from the emulator's: of the root mean squares; 0: the same bits.
 struct Output {
   std::string name;
   const void* data;

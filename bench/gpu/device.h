@@ -1,4 +1,4 @@
-// The card, or the emulator in its place: memory, numbers in it, and time.
+// The GPU, or the emulator in its place: memory, numbers in it, and time.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace seekrl::bench {
 
-// What has no card, or too little memory, or was refused.
+// What has no GPU, or too little memory, or was refused.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -22,21 +22,21 @@ inline void require(const char* status) {
 
 using Launch = std::function<cuda::Status(void* stream)>;
 
-bool is_card();
+bool is_gpu();
 // Name, compute capability, processors, memory, driver: for the head of a page.
-std::string card_words();
-std::string card_name();
+std::string gpu_words();
+std::string gpu_name();
 int64_t num_processors();
 int64_t free_bytes();
 
 // Microseconds of a run, the median of many, after runs that warm up; before each, twice the size of the second-level
 // cache is written. `as_graph`: its launches are recorded once and replayed, so that the host does not count.
 double median_microseconds(const Launch& run, bool as_graph);
-// Bytes read and written in a second by copying a GiB on the card.
+// Bytes read and written in a second by copying a GiB on the GPU.
 double copy_bytes_per_second();
 void synchronise();
 
-// Memory of the card, released together.
+// Memory of the GPU, released together.
 class Memory {
  public:
   Memory() = default;

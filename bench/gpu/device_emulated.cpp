@@ -1,4 +1,4 @@
-// The emulator in place of a card: the host's memory, and no time that would mean anything.
+// The emulator in place of a GPU: the host's memory, and no time that would mean anything.
 #include <cstdlib>
 #include <cstring>
 
@@ -6,9 +6,9 @@
 
 namespace seekrl::bench {
 
-bool is_card() { return false; }
-std::string card_words() { return "no card: the kernels run in the emulator"; }
-std::string card_name() { return "no card"; }
+bool is_gpu() { return false; }
+std::string gpu_words() { return "no GPU: the kernels run in the emulator"; }
+std::string gpu_name() { return "no GPU"; }
 int64_t num_processors() { return 2; }
 int64_t free_bytes() { return int64_t{1} << 30; }
 

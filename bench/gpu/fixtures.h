@@ -1,4 +1,4 @@
-// What the emulator's cases left, in files, and how near a card's come.
+// What the emulator's cases left, in files, and how near a GPU's come.
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
-// How fast are the kernels on this card, and what share of its bandwidth and arithmetic is that?
+// How fast are the kernels on this GPU, and what share of its bandwidth and arithmetic is that?
 //
 // --write FOLDER: runs every case in a small shape and writes what it leaves, in the emulator. --check FOLDER: the same
-// on a card, compared. Without either: the table. --tiny: of the small shapes; --only TEXT: cases whose name has it.
+// on a GPU, compared. Without either: the table. --tiny: of the small shapes; --only TEXT: cases whose name has it.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@ struct Options {
 };
 
 // Dense bf16 with f32 sums, in TFLOP/s, from NVIDIA's data sheets.
-double peak_teraflops(const std::string& card) {
+double peak_teraflops(const std::string& gpu) {
   struct Known {
     const char* name;
     double peak;
@@ -29,7 +29,7 @@ double peak_teraflops(const std::string& card) {
       {"A100", 312},      {"A800", 312},         {"L40S", 362},      {"L40", 181},      {"L4", 121},     {"A10", 125},
       {"RTX A6000", 155}, {"RTX 6000 Ada", 364}, {"RTX 5090", 210},  {"RTX 4090", 165}, {"RTX 3090", 71}};
   for (const auto& [name, peak] : kKnown) {
-    if (card.find(name) != std::string::npos) return peak;
+    if (gpu.find(name) != std::string::npos) return peak;
   }
   return 0;
 }
@@ -66,25 +66,25 @@ std::string measured(const Case& of, double microseconds, const Roof& roof) {
 
 // What the rest of a row says.
 std::string result_of(const Case& of, const Roof& roof, bool is_tiny) {
-  if (!is_card() && !is_tiny) return "no card | | | |";
-  if (is_card() && of.memory > static_cast<double>(free_bytes()))
+  if (!is_gpu() && !is_tiny) return "no GPU | | | |";
+  if (is_gpu() && of.memory > static_cast<double>(free_bytes()))
     return "needs " + number(of.memory / 1e9) + " GB | | | |";
   try {
     Memory memory;
     const Prepared prepared = of.prepare(memory);
     synchronise();
     const double microseconds = median_microseconds(prepared.run, of.as_graph);
-    return is_card() ? measured(of, microseconds, roof) : "no card | | | |";
+    return is_gpu() ? measured(of, microseconds, roof) : "no GPU | | | |";
   } catch (const DeviceError& error) {
     return std::string(error.what()) + " | | | |";
   }
 }
 
 void print_table(const Cases& cases, bool is_tiny) {
-  const double teraflops = peak_teraflops(card_name());
+  const double teraflops = peak_teraflops(gpu_name());
   const Roof roof = {copy_bytes_per_second(), teraflops * 1e12};
-  std::printf("%s\n\n", card_words().c_str());
-  if (is_card()) {
+  std::printf("%s\n\n", gpu_words().c_str());
+  if (is_gpu()) {
     std::printf("Copies read and write %.0f GB/s (measured); ", roof.bytes_per_second / 1e9);
     std::printf(teraflops > 0 ? "dense bf16 %.0f TFLOP/s (data sheet).\n" : "no known peak of bf16.\n", teraflops);
   }

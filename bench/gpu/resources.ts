@@ -1,5 +1,5 @@
 /**
- * What nvcc made of the kernels, as a table: `node dist/bench/gpu/resources.js`, after a build with nvcc and tests. No card is needed.
+ * What nvcc made of the kernels, as a table: `node dist/bench/gpu/resources.js`, after a build with nvcc and tests. No GPU is needed.
  *
  * Registers, shared memory and instructions of sm_80's code; blocks are those that a multiprocessor holds at once, computed.
  */

@@ -85,7 +85,7 @@ Prepared prepare_policy(Memory& memory, int64_t num_rows) {
            {"value_stats", value_stats, 4, Kind::kDouble, 1e-5}}};
 }
 
-// Scores of rows whose logits several cards have, of what each of them found.
+// Scores of rows whose logits several GPUs have, of what each of them found.
 Prepared prepare_parts(Memory& memory, int64_t num_parts, int64_t num_rows) {
   const cuda::RowScores scores = {memory.floats(num_rows), memory.floats(num_rows), memory.floats(num_rows),
                                   memory.floats(num_rows)};

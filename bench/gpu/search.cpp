@@ -90,7 +90,7 @@ void add_search_cases(Cases& cases, bool is_tiny) {
   const int64_t width = is_tiny ? 128 : 768;
   int64_t num_rows = is_tiny ? 700 : 21'000'000;
   // As many of them as there is memory for; the rate is that of so many rows.
-  if (!is_tiny && is_card())
+  if (!is_tiny && is_gpu())
     num_rows = std::min(num_rows, (free_bytes() - (int64_t{6} << 30)) / (2 * width) / 1000 * 1000);
   if (num_rows <= 0) return;
   int i = 0;

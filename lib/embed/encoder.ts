@@ -16,7 +16,7 @@ export interface EncoderOptions {
    */
   readonly weights?: "int8" | undefined;
   /**
-   * `cpu` or `cuda`. On a card BERT and RoBERTa have `dtype: "bfloat16"` and heads of width 32, 64, 80,
+   * `cpu` or `cuda`. On a GPU BERT and RoBERTa have `dtype: "bfloat16"` and heads of width 32, 64, 80,
    * 96, 128 or 256. @default "cpu"
    */
   readonly device?: string;
@@ -92,7 +92,7 @@ export class Encoder implements Embedder {
    * @returns the encoder, to be closed
    * @throws ERR_ARGUMENT when nothing says how to pool; ERR_FORMAT for a malformed file, an unsupported family or
    *   module, missing or unexpected tensors; ERR_RANGE for `maxTokens`; ERR_IO; ERR_DEVICE, ERR_DTYPE
-   *   for a card that is not there or a dtype that it has not
+   *   for a GPU that is not there or a dtype that it has not
    */
   static async open(folder: string, options: EncoderOptions = {}): Promise<Encoder> {
     checkArgument("Encoder.open: folder", folder, "string");

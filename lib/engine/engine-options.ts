@@ -20,18 +20,18 @@ export interface EngineOptions {
   /**
    * Memory for keys and values.
    *
-   * @default 1 GiB on the CPU. On a card what is free when the first step is run, and when one is run after a training, less a
-   *   tenth of the card and what a step needs
+   * @default 1 GiB on the CPU. On a GPU what is free when the first step is run, and when one is run after a training, less a
+   *   tenth of the GPU and what a step needs
    */
   readonly cacheBytes?: number;
   /**
-   * Blocks of the cache; fewer while a card has not the memory.
+   * Blocks of the cache; fewer while a GPU has not the memory.
    *
    * @default what fits into `cacheBytes`, but no more than maxBatchSequences of the longest need
    */
   readonly numBlocks?: number;
   /**
-   * Form of keys and values in the cache. `e4m3`, on a card only, keeps them in 8 bits, a scale for each head of a token: the
+   * Form of keys and values in the cache. `e4m3`, on a GPU only, keeps them in 8 bits, a scale for each head of a token: the
    * cache holds nearly twice as many, and what is generated is a little another distribution than the trained model's: its
    * log-probabilities are not those of training, which takes none from it. @default the model's dtype
    */

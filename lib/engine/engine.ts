@@ -32,11 +32,11 @@ export interface EngineStats {
   readonly meanBatch: number;
   /** Times a sequence lost its blocks because the cache was full. */
   readonly numPreemptions: number;
-  /** Times a sequence lost its blocks on a card and their contents went to the host, from where they come back. */
+  /** Times a sequence lost its blocks on a GPU and their contents went to the host, from where they come back. */
   readonly numSwapped: number;
-  /** Steps that a card had no memory for: each was tried again with fewer tokens. */
+  /** Steps that a GPU had no memory for: each was tried again with fewer tokens. */
   readonly numOutOfMemory: number;
-  /** Steps on a card that were one captured graph of launches. */
+  /** Steps on a GPU that were one captured graph of launches. */
   readonly numReplays: number;
   /** Open sequences. */
   readonly numSequences: number;

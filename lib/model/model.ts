@@ -17,7 +17,7 @@ import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./
 
 /** Where weights live and in which form. */
 export interface ModelOptions {
-  /** On a card `bfloat16` alone. @default "float32" on the CPU, "bfloat16" on a card */
+  /** On a GPU `bfloat16` alone. @default "float32" on the CPU, "bfloat16" on a GPU */
   readonly dtype?: "float32" | "bfloat16";
   /**
    * Quantises the projections, which are frozen then, and the output head to int8; embeddings, norms and biases stay in `dtype`.
@@ -27,7 +27,7 @@ export interface ModelOptions {
   /** `cpu` or `cuda`. @default "cpu" */
   readonly device?: string;
   /**
-   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads, on cards one each. Rank 0 generates, scores and trains,
+   * Shares the weights out over the ranks of this group, 2, 4 or 8 that divide the key heads, on GPUs one each. Rank 0 generates, scores and trains,
    * the others call {@link Model.follow}. @default one process holds all
    */
   readonly tensorParallel?: ProcessGroup | undefined;

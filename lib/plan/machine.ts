@@ -29,7 +29,7 @@ export interface Cluster {
 }
 
 /**
- * Dense bf16 TFLOP/s, memory TB/s, GB, and GB/s to the other cards of a machine, one direction.
+ * Dense bf16 TFLOP/s, memory TB/s, GB, and GB/s to the other GPUs of a machine, one direction.
  * Source: NVIDIA's data sheets of A100 80GB SXM, L40S (PCIe 4 x16), H100 SXM, H200 SXM and B200 (HGX).
  */
 const dataSheets = {
@@ -40,7 +40,7 @@ const dataSheets = {
   b200: [2250, 8, 180, 900],
 } as const;
 
-/** Names of cards. */
+/** Names of GPUs. */
 export type GpuName = keyof typeof dataSheets;
 
 /** @see GpuName */
@@ -53,9 +53,9 @@ export const reached = { flops: 0.8, memory: 0.9, link: 0.8 } as const;
 export const latencies = { machine: 3e-6, network: 12e-6 } as const;
 
 /**
- * A card by its data sheet.
+ * A GPU by its data sheet.
  *
- * @param name - of the card
+ * @param name - of the GPU
  * @returns the device, at what is reached of it
  */
 export function gpuOf(name: GpuName): Device {
@@ -71,7 +71,7 @@ export function gpuOf(name: GpuName): Device {
 /**
  * The network between machines.
  *
- * @param gigabits - of each card, a second
+ * @param gigabits - of each GPU, a second
  * @returns the link, at what is reached of it
  */
 export function networkOf(gigabits: number): Link {

@@ -63,7 +63,7 @@ export interface OpenVectorIndexOptions {
    */
   readonly rescore?: VectorIndex | undefined;
   /**
-   * `cpu` or `cuda`: where an exact index of `bf16`, `i8` or `b1` is searched. A card keeps a copy of its vectors, `2 D`,
+   * `cpu` or `cuda`: where an exact index of `bf16`, `i8` or `b1` is searched. A GPU keeps a copy of its vectors, `2 D`,
    * `D + 4` or `D / 8 + 4` bytes each with `D` filled up to a multiple of 16 (`b1`: 128), and of those of `rescore`.
    * @default "cpu"
    */
@@ -72,12 +72,12 @@ export interface OpenVectorIndexOptions {
 
 /** Options of a search over vectors. */
 export interface VectorSearchOptions {
-  /** How many vectors to find for each query, at most `size`; on a card `topK` times `overFetch` is at most 1,000. */
+  /** How many vectors to find for each query, at most `size`; on a GPU `topK` times `overFetch` is at most 1,000. */
   readonly topK: number;
   /** Candidates that a graph keeps, at least `topK`; the index's own number unless given. */
   readonly expansion?: number;
   /**
-   * Candidates for each result, scored again by `rescore`. @default 4, for `b1` 20, on a card no more than fit into its
+   * Candidates for each result, scored again by `rescore`. @default 4, for `b1` 20, on a GPU no more than fit into its
    * 1,000; without `rescore` 1
    */
   readonly overFetch?: number | undefined;
@@ -87,8 +87,8 @@ export interface VectorSearchOptions {
   readonly allowed?: Uint8Array;
 }
 
-/** Candidates of a query on a card. */
-const maxCardCandidates = 1000;
+/** Candidates of a query on a GPU. */
+const maxGpuCandidates = 1000;
 
 /** Vectors that another index gives at a time: progress and cancellation come between. */
 const rowsAtOnce = 2048;
@@ -107,17 +107,17 @@ export class VectorIndex {
   readonly #handle: Handle<"vectorIndex">;
   /** The finer form of its vectors that it was given. */
   readonly rescore: VectorIndex | undefined;
-  readonly #card: Handle<"vectorCard"> | undefined;
+  readonly #gpu: Handle<"vectorGpu"> | undefined;
   #numAdded: number;
   #isAdding = false;
 
   private constructor(index: Handle<"vectorIndex">, rescore: VectorIndex | undefined, device: string) {
     const { count, dim, dtype } = native().vectorIndexInfo(index);
     this.#handle = index;
-    this.#card =
+    this.#gpu =
       device === "cpu"
         ? undefined
-        : native().vectorCardCreate(index, rescore === undefined ? undefined : rescore.#handle, device);
+        : native().vectorGpuCreate(index, rescore === undefined ? undefined : rescore.#handle, device);
     this.rescore = rescore;
     this.#numAdded = count;
     this.dim = dim;
@@ -158,7 +158,7 @@ export class VectorIndex {
     const handle = await native().vectorIndexOpen(path, kind, verify, capacity);
     try {
       const index = new VectorIndex(handle, rescore, device);
-      if (index.#card !== undefined) await native().vectorCardUpload(index.#card, index.#numAdded);
+      if (index.#gpu !== undefined) await native().vectorGpuUpload(index.#gpu, index.#numAdded);
       return index;
     } catch (error) {
       native().vectorIndexClose(handle);
@@ -259,7 +259,7 @@ export class VectorIndex {
   }
 
   /**
-   * The nearest vectors of each query: queries, and rows where every one is compared, are spread over all cores; on a card
+   * The nearest vectors of each query: queries, and rows where every one is compared, are spread over all cores; on a GPU
    * up to 512 queries share a pass over all rows.
    *
    * @param queries f32 [Q, dim], row-major; copied before this returns
@@ -271,9 +271,9 @@ export class VectorIndex {
     const rescore = this.rescore === undefined ? undefined : this.rescore.#handle;
     const { topK, expansion = 0, overFetch = this.#overFetchOf(topK), exact = false, allowed } = options;
     checkSizes({ topK, expansion, overFetch });
-    if (this.#card !== undefined) {
+    if (this.#gpu !== undefined) {
       const asked = { topK, overFetch, numRows: this.#numAdded };
-      return native().vectorCardSearch(this.#card, queries, asked, allowed, rescore);
+      return native().vectorGpuSearch(this.#gpu, queries, asked, allowed, rescore);
     }
     const asked = { topK, expansion, overFetch, exact };
     return native().vectorIndexSearch(this.#handle, queries, asked, allowed, rescore);
@@ -283,9 +283,9 @@ export class VectorIndex {
   #overFetchOf(topK: number): number {
     if (this.rescore === undefined) return 1;
     const usual = this.#dtype === "b1" ? 20 : 4;
-    return this.#card === undefined
+    return this.#gpu === undefined
       ? usual
-      : Math.min(usual, Math.max(1, Math.floor(maxCardCandidates / topK)));
+      : Math.min(usual, Math.max(1, Math.floor(maxGpuCandidates / topK)));
   }
 
   /** Writes the index, whole or not at all. @throws ERR_IO */
@@ -297,6 +297,6 @@ export class VectorIndex {
   /** Frees the memory once running searches have ended; later calls reject with ERR_STATE. */
   close(): void {
     native().vectorIndexClose(this.#handle);
-    if (this.#card !== undefined) native().vectorCardClose(this.#card);
+    if (this.#gpu !== undefined) native().vectorGpuClose(this.#gpu);
   }
 }

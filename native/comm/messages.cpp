@@ -1,4 +1,4 @@
-// What ranks know of one another: bytes over Gloo, counters in the store, and whether what cards have computed counts.
+// What ranks know of one another: bytes over Gloo, counters in the store, and whether what GPUs have computed counts.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
@@ -19,13 +19,13 @@ at::Tensor bytes_of(ProcessGroup::Message& message) {
 }  // namespace
 
 void ProcessGroup::require_whole(const char* what) const {
-  if (parts_ == nullptr || parts_->cards == nullptr) return;
-  named(what, [&] { parts_->cards->require_whole(); });
+  if (parts_ == nullptr || parts_->gpus == nullptr) return;
+  named(what, [&] { parts_->gpus->require_whole(); });
 }
 
 void ProcessGroup::finish(const char* what) const {
-  if (parts_ == nullptr || parts_->cards == nullptr) return;
-  named(what, [&] { parts_->cards->finish(); });
+  if (parts_ == nullptr || parts_->gpus == nullptr) return;
+  named(what, [&] { parts_->gpus->finish(); });
 }
 
 // Of the messages of all ranks.

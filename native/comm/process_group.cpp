@@ -59,20 +59,20 @@ void Pending::Operation::wait_for_cpu() {
 
 void Pending::wait() {
   if (operation_ == nullptr) return;
-  if (operation_->card_work == nullptr) {
+  if (operation_->gpu_work == nullptr) {
     operation_->wait_for_cpu();
   } else {
-    named(operation_->what, [&] { operation_->parts->cards->wait(operation_->card_work); });
+    named(operation_->what, [&] { operation_->parts->gpus->wait(operation_->gpu_work); });
   }
   operation_.reset();
 }
 
-// All ranks come here at their first collective on a card.
-nccl::Cards& ProcessGroup::Parts::cards_of(const at::Tensor& tensor) {
-  if (cards == nullptr) {
+// All ranks come here at their first collective on a GPU.
+nccl::Gpus& ProcessGroup::Parts::gpus_of(const at::Tensor& tensor) {
+  if (gpus == nullptr) {
     nccl::UniqueId id{};
     if (place.rank == 0) {
-      id = nccl::Cards::unique_id(tensor.device());
+      id = nccl::Gpus::unique_id(tensor.device());
       store->set("nccl", std::vector<uint8_t>(id.bytes, id.bytes + sizeof(id.bytes)));
     }
     while (!store->check({"nccl"})) {
@@ -81,12 +81,12 @@ nccl::Cards& ProcessGroup::Parts::cards_of(const at::Tensor& tensor) {
     }
     const std::vector<uint8_t> told = store->get("nccl");
     std::copy_n(told.begin(), sizeof(id.bytes), id.bytes);
-    cards = std::make_unique<nccl::Cards>(tensor.device(), place.rank, place.size, id,
-                                          [watch = watch] { return watch->failure(); });
+    gpus = std::make_unique<nccl::Gpus>(tensor.device(), place.rank, place.size, id,
+                                        [watch = watch] { return watch->failure(); });
   }
-  require(cards->device() == tensor.device(), ErrorCode::kDevice, "process group: expected tensors on ",
-          cards->device(), ", got one on ", tensor.device());
-  return *cards;
+  require(gpus->device() == tensor.device(), ErrorCode::kDevice, "process group: expected tensors on ", gpus->device(),
+          ", got one on ", tensor.device());
+  return *gpus;
 }
 
 Pending ProcessGroup::begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const {
@@ -94,11 +94,11 @@ Pending ProcessGroup::begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at:
   return Pending(std::make_shared<Operation>(Operation{parts_, what, std::move(work), nullptr, std::move(held)}));
 }
 
-// call: of the cards, which have `tensor`'s device.
+// call: of the GPUs, which have `tensor`'s device.
 template <class Call>
-Pending ProcessGroup::begun_on_card(const at::Tensor& tensor, const char* what, Call call) const {
+Pending ProcessGroup::begun_on_gpu(const at::Tensor& tensor, const char* what, Call call) const {
   return named(what, [&] {
-    auto work = call(parts_->cards_of(tensor));
+    auto work = call(parts_->gpus_of(tensor));
     return Pending(
         std::make_shared<Pending::Operation>(Pending::Operation{parts_, what, nullptr, std::move(work), {}}));
   });
@@ -108,8 +108,7 @@ Pending ProcessGroup::all_reduce(const at::Tensor& tensor, const char* what) {
   check(tensor);
   if (parts_ == nullptr) return {};
   parts_->watch->note(what);
-  if (!tensor.is_cpu())
-    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.all_reduce(tensor); });
+  if (!tensor.is_cpu()) return begun_on_gpu(tensor, what, [&](nccl::Gpus& gpus) { return gpus.all_reduce(tensor); });
   std::vector<at::Tensor> tensors{tensor};
   return begun(parts_->tensors->allreduce(tensors), tensors, what);
 }
@@ -120,7 +119,7 @@ Pending ProcessGroup::reduce_scatter(const at::Tensor& own, const at::Tensor& al
   if (parts_ != nullptr) parts_->watch->note(what);
   at::Tensor output = own, input = all;
   if (parts_ != nullptr && !own.is_cpu())
-    return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.reduce_scatter(own, all); });
+    return begun_on_gpu(own, what, [&](nccl::Gpus& gpus) { return gpus.reduce_scatter(own, all); });
   if (parts_ != nullptr) return begun(parts_->tensors->_reduce_scatter_base(output, input), {own, all}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
@@ -132,7 +131,7 @@ Pending ProcessGroup::all_gather(const at::Tensor& all, const at::Tensor& own, c
   if (parts_ != nullptr) parts_->watch->note(what);
   at::Tensor output = all, input = own;
   if (parts_ != nullptr && !own.is_cpu())
-    return begun_on_card(own, what, [&](nccl::Cards& cards) { return cards.all_gather(all, own); });
+    return begun_on_gpu(own, what, [&](nccl::Gpus& gpus) { return gpus.all_gather(all, own); });
   if (parts_ != nullptr) return begun(parts_->tensors->_allgather_base(output, input), {all, own}, what);
   if (!output.is_same(input)) output.copy_(input);
   return {};
@@ -147,7 +146,7 @@ Pending ProcessGroup::hear(const at::Tensor& tensor, int root, const char* what)
   check(tensor);
   if (parts_ == nullptr) return {};
   if (!tensor.is_cpu())
-    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.broadcast(tensor, root); });
+    return begun_on_gpu(tensor, what, [&](nccl::Gpus& gpus) { return gpus.broadcast(tensor, root); });
   std::vector<at::Tensor> tensors{tensor};
   c10d::BroadcastOptions options;
   options.rootRank = root;
@@ -159,7 +158,7 @@ Pending ProcessGroup::all_to_all(const at::Tensor& to, const at::Tensor& from, c
   check(from);
   if (parts_ != nullptr) parts_->watch->note(what);
   if (parts_ != nullptr && !to.is_cpu())
-    return begun_on_card(to, what, [&](nccl::Cards& cards) { return cards.all_to_all(to, from); });
+    return begun_on_gpu(to, what, [&](nccl::Gpus& gpus) { return gpus.all_to_all(to, from); });
   at::Tensor output = to, input = from;
   std::vector<int64_t> even;
   if (parts_ != nullptr) return begun(parts_->tensors->alltoall_base(output, input, even, even), {to, from}, what);
@@ -182,7 +181,7 @@ void ProcessGroup::tree_reduce(const at::Tensor& tensor, const char* what) {
 
 void ProcessGroup::swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const {
   if (!tensor.is_cpu())
-    return begun_on_card(tensor, what, [&](nccl::Cards& cards) { return cards.swap(tensor, other, partner); }).wait();
+    return begun_on_gpu(tensor, what, [&](nccl::Gpus& gpus) { return gpus.swap(tensor, other, partner); }).wait();
   std::vector<at::Tensor> sent{tensor}, received{other};
   const int tag = place_.rank ^ partner;
   Pending sending = begun(parts_->tensors->send(sent, partner, tag), sent, what);

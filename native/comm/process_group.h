@@ -1,5 +1,5 @@
 // The processes of one job and their collectives: Gloo of c10d on the CPU, NCCL on
-// cards, rendezvous by c10d's TCPStore.
+// GPUs, rendezvous by c10d's TCPStore.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -21,7 +21,7 @@ class Work;
 namespace seekrl::comm {
 
 // A collective under way. Its tensors must not be touched before `wait` has returned; a copy is the same collective.
-// On a card, what the current stream is given after `wait` comes after the collective, and the host waits for nothing.
+// On a GPU, what the current stream is given after `wait` comes after the collective, and the host waits for nothing.
 class Pending {
  public:
   Pending() = default;  // of one process: done
@@ -38,7 +38,7 @@ class Pending {
 };
 
 // Collectives begin when they are called, run on threads of their own in that order, and are called in one order by all
-// ranks. Tensors are contiguous, on the CPU or on this rank's one card; `what` says in errors what was done. There are
+// ranks. Tensors are contiguous, on the CPU or on this rank's one GPU; `what` says in errors what was done. There are
 // two lines of collectives that do not wait for each other: tensors, called on the device thread, and messages.
 class ProcessGroup {
  public:
@@ -67,10 +67,10 @@ class ProcessGroup {
   // them. ERR_ARGUMENT where the size is no power of two.
   void tree_reduce(const at::Tensor& tensor, const char* what);
 
-  // To be called when the host has waited for a card, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE
+  // To be called when the host has waited for a GPU, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE
   // where a collective was aborted, whose numbers are worth nothing.
   void require_whole(const char* what) const;
-  // The same, after the host has waited for all collectives on a card.
+  // The same, after the host has waited for all collectives on a GPU.
   void finish(const char* what) const;
 
   // Of each rank one message, in their order. Blocks; on a thread of the caller's.
@@ -101,7 +101,7 @@ class ProcessGroup {
 
   Pending begun(c10::intrusive_ptr<c10d::Work> work, std::vector<at::Tensor> held, const char* what) const;
   template <class Call>
-  Pending begun_on_card(const at::Tensor& tensor, const char* what, Call call) const;
+  Pending begun_on_gpu(const at::Tensor& tensor, const char* what, Call call) const;
   void swap(const at::Tensor& tensor, const at::Tensor& other, int partner, const char* what) const;
   void await_at(const char* point, int64_t number) const;
   std::vector<int64_t> lengths_of(const Message& own, const char* what) const;

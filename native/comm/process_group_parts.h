@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "comm/connections.h"
-#include "comm/nccl/cards.h"
+#include "comm/nccl/gpus.h"
 #include "comm/process_group.h"
 #include "comm/store.h"
 #include "comm/watch.h"
@@ -28,12 +28,12 @@ struct ProcessGroup::Parts {
   StorePointer store;
   std::shared_ptr<Watch> watch;
   c10::intrusive_ptr<c10d::Backend> tensors, messages;
-  std::unique_ptr<nccl::Cards> cards;  // once a collective was on a card
+  std::unique_ptr<nccl::Gpus> gpus;  // once a collective was on a GPU
 
   void connect();
   // What the store's counter is after `number` was added. ERR_REMOTE as soon as a rank is known to be gone.
   int64_t add(const std::string& key, int64_t number) const;
-  nccl::Cards& cards_of(const at::Tensor& tensor);
+  nccl::Gpus& gpus_of(const at::Tensor& tensor);
   // Why an operation failed: who is gone, which becomes known a little after a connection broke; else whose it was.
   std::string cause(const std::exception& error) const;
 };
@@ -42,13 +42,13 @@ struct Pending::Operation {
   std::shared_ptr<ProcessGroup::Parts> parts;
   std::string what;
   c10::intrusive_ptr<c10d::Work> work;  // of Gloo, or
-  nccl::Cards::Work card_work;
+  nccl::Gpus::Work gpu_work;
   std::vector<at::Tensor> tensors;
 
   void wait_for_cpu();
 };
 
-// Errors of a card say what was done with it.
+// Errors of a GPU say what was done with it.
 template <class Call>
 auto named(const std::string& what, Call call) {
   try {

@@ -38,7 +38,7 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
     decoder_->parallel().together([&] { return open_command(number_, pool_.block_tokens(), options_.cache_dtype); },
                                   [] {});
   }
-  if (pool_.layout() != BlockLayout::kOnCard) {
+  if (pool_.layout() != BlockLayout::kOnGpu) {
     take_cache();
     return;
   }

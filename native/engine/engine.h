@@ -25,7 +25,7 @@ namespace seekrl::engine {
 
 struct EngineOptions {
   int64_t num_blocks;   // 0: what the bytes hold
-  int64_t cache_bytes;  // 0: what a card has room for when a step takes them, at first and after each training
+  int64_t cache_bytes;  // 0: what a GPU has room for when a step takes them, at first and after each training
   int64_t block_tokens;
   int64_t max_tokens;  // of the longest sequence; the engine's own is less where the pool cannot hold it
   Limits limits;
@@ -63,10 +63,10 @@ struct EngineStats {
   int64_t num_prefilled = 0;  // all other tokens that were run
   int64_t num_reused = 0;     // tokens whose keys and values were found where sequences had left them
   int64_t num_rows = 0;       // summed over steps: num_rows / num_steps is the mean batch
-  int64_t num_replays = 0;    // steps on a card that were one graph
+  int64_t num_replays = 0;    // steps on a GPU that were one graph
   int64_t num_preemptions = 0;
   int64_t num_swapped = 0;        // times a sequence's blocks went to the host
-  int64_t num_out_of_memory = 0;  // steps that a card had no memory for, each tried again with fewer tokens
+  int64_t num_out_of_memory = 0;  // steps that a GPU had no memory for, each tried again with fewer tokens
   int64_t num_sequences = 0;
   int64_t num_blocks = 0, num_used_blocks = 0;
 };
@@ -101,8 +101,8 @@ class Engine {
   // Not when all that run wait for their masks.
   bool has_work() const;
   // Runs one batch. Weights never change during a step. A sequence whose numbers are not finite fails alone; when the
-  // step as a whole throws, the sequences of its batch do. A step that a card has no memory for leaves everything as it
-  // was, and the next one is smaller; a sequence fails when the card has no memory for one token of it.
+  // step as a whole throws, the sequences of its batch do. A step that a GPU has no memory for leaves everything as it
+  // was, and the next one is smaller; a sequence fails when the GPU has no memory for one token of it.
   void step();
   // What has happened since the last call.
   Report take_report() { return std::exchange(report_, {}); }
@@ -171,7 +171,7 @@ class Engine {
   Scheduler scheduler_;
   Runner runner_;
   StepBudget budget_;
-  std::unique_ptr<Flight> flight_;  // on a card, where one process holds the model
+  std::unique_ptr<Flight> flight_;  // on a GPU, where one process holds the model
   std::vector<int32_t> closed_;     // closed ones that still serve forks
   std::vector<int32_t> held_;       // those with held logits, or that had them
   int64_t num_running_ = 0;

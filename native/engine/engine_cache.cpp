@@ -10,8 +10,8 @@
 #include "engine/follow/step_command.h"
 #include "engine/memory/shared_cache.h"
 #include "engine/memory/step_bytes.h"
-#include "ops/card/memory.h"
-#include "ops/card/products/quant.h"
+#include "ops/gpu/memory.h"
+#include "ops/gpu/products/quant.h"
 
 namespace seekrl::engine {
 
@@ -19,13 +19,13 @@ namespace {
 
 constexpr int64_t kUsualBytes = int64_t{1} << 30;  // on the CPU
 
-// What sequences had on a card has room on the host for so many caches, but no more than such a share of its memory.
+// What sequences had on a GPU has room on the host for so many caches, but no more than such a share of its memory.
 constexpr int64_t kHostCaches = 4, kHostShare = 4;
 
 std::exception_ptr too_long(const Sequence& sequence, int64_t num_tokens) {
   std::ostringstream text;
-  text << "generate: expected a sequence of at most " << num_tokens << " tokens, for which the card has room now, got "
-       << sequence.num_needed() << "; close what else is on the card, or train fewer weights on it";
+  text << "generate: expected a sequence of at most " << num_tokens << " tokens, for which the GPU has room now, got "
+       << sequence.num_needed() << "; close what else is on the GPU, or train fewer weights on it";
   return std::make_exception_ptr(Error(ErrorCode::kMemory, text.str()));
 }
 
@@ -41,13 +41,13 @@ int64_t Engine::wanted_blocks() const {
   return blocks_in(num_bytes, pool_, pool_.blocks_for(options_.max_tokens) * options_.limits.max_batch_rows);
 }
 
-// Of a card.
+// Of a GPU.
 int64_t Engine::bytes_beside_cache() const {
   const int64_t scratch = decoder_->quantised().empty() ? 0 : ops::kQuantScratch;
   return scratch + step_bytes(decoder_->config(), {options_.limits, options_.max_tokens});
 }
 
-// Whatever else is on the card by now, half as many as often as it takes: sequences go on with fewer.
+// Whatever else is on the GPU by now, half as many as often as it takes: sequences go on with fewer.
 void Engine::take_cache() {
   if (pool_.has_storage()) return;
   scheduler_.forget_rows();

@@ -1,4 +1,4 @@
-// The step of a batch whose rows all decode on a card.
+// The step of a batch whose rows all decode on a GPU.
 #include <algorithm>
 #include <deque>
 

@@ -12,7 +12,7 @@
 #include "base/idle_memory.h"
 #include "engine/engine.h"
 #include "ops/activation_memory.h"
-#include "ops/card/memory.h"
+#include "ops/gpu/memory.h"
 
 namespace seekrl::engine {
 
@@ -20,8 +20,8 @@ namespace {
 
 std::exception_ptr too_little_memory(const char* message) {
   std::ostringstream text;
-  text << "generate: expected room for one token in the card's memory beside weights and cache; give the cache less "
-          "(cacheBytes) or close what else is on the card: "
+  text << "generate: expected room for one token in the GPU's memory beside weights and cache; give the cache less "
+          "(cacheBytes) or close what else is on the GPU: "
        << message;
   return std::make_exception_ptr(Error(ErrorCode::kMemory, text.str()));
 }
@@ -89,7 +89,7 @@ void Engine::run_batch() {
   if (flight_ && Flight::can_carry(rows)) return start_flight(rows);
   const StepOutput output = runner_.run(rows);
   const Draws draws = output.logits_RV.defined() ? draw(rows, output.logits_RV) : Draws{};
-  // From here on nothing needs a card's memory.
+  // From here on nothing needs a GPU's memory.
   ++stats_.num_steps;
   stats_.num_rows += static_cast<int64_t>(rows.size());
   for (const Row& row : rows) {

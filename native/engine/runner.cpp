@@ -7,7 +7,7 @@
 
 #include "engine/follow/step_command.h"
 #include "engine/sampling/sampler.h"
-#include "ops/card/transfer.h"
+#include "ops/gpu/transfer.h"
 #include "ops/head/row_chunks.h"
 
 namespace seekrl::engine {

@@ -58,7 +58,7 @@ void Scheduler::leave_parent(Sequence& sequence) {
   deactivate(*parent);
 }
 
-// Of the leading tokens, those that the parent has on the card or the host become the fork's too; the rest it computes
+// Of the leading tokens, those that the parent has on the GPU or the host become the fork's too; the rest it computes
 // itself.
 void Scheduler::take_share(Sequence& sequence, int64_t num_tokens) {
   const std::vector<int32_t>& blocks = sequence.parent->blocks;

@@ -62,7 +62,7 @@ void Scheduler::take_prefix(Sequence& sequence) {
   }
 }
 
-// What it had on the host, behind the prefix that is found on the card. Others that begin alike find it here.
+// What it had on the host, behind the prefix that is found on the GPU. Others that begin alike find it here.
 void Scheduler::swap_in(Sequence& sequence) {
   const auto swapped = std::exchange(sequence.swapped, nullptr);
   const int64_t num_tokens = std::min(std::exchange(sequence.num_swapped, 0), sequence.num_reusable());

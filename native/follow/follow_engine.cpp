@@ -3,7 +3,7 @@
 #include "engine/follow/step_command.h"
 #include "follow/follower.h"
 #include "ops/activation_memory.h"
-#include "ops/card/memory.h"
+#include "ops/gpu/memory.h"
 
 namespace seekrl::follow {
 
@@ -14,7 +14,7 @@ Follower::Engine::Engine(const Decoder& decoder, int64_t number, int64_t block_t
     : pool(decoder->own_config(), block_tokens, decoder->dtype(), decoder->device(), cache_dtype),
       runner(decoder, pool, number),
       idle_memory(Work::kGenerate, [this] {
-        if (!pool.has_storage() || pool.layout() != engine::BlockLayout::kOnCard) return;
+        if (!pool.has_storage() || pool.layout() != engine::BlockLayout::kOnGpu) return;
         pool.drop_storage();
         ops::release_cached(pool.device());
       }) {}

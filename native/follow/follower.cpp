@@ -41,7 +41,7 @@ void Follower::run() {
     try {
       run(told);
     } catch (const c10::OutOfMemoryError& error) {
-      const Error named = parallel.full_card(error);
+      const Error named = parallel.full_gpu(error);
       parallel.report(named);
       throw named;
     } catch (const std::exception& error) {

@@ -2,20 +2,20 @@
 #include "model/attention.h"
 
 #include "ops/attention/span_attention.h"
-#include "ops/card/attention.h"
-#include "ops/card/card.h"
+#include "ops/gpu/attention.h"
+#include "ops/gpu/gpu.h"
 #include "ops/rms_norm.h"
 #include "ops/rope.h"
 
 namespace seekrl::model {
 
 void Heads::turn() {
-  if (ops::is_on_card(query_THC)) {
+  if (ops::is_on_gpu(query_THC)) {
     const bool turns = angles != nullptr;
     const ops::Turned turned =
-        ops::card_rotate(query_THC, key_TKC,
-                         {q_norm_C, k_norm_C, norm_eps, norm_offset, turns ? angles->cos_TF : at::Tensor(),
-                          turns ? angles->sin_TF : at::Tensor()});
+        ops::gpu_rotate(query_THC, key_TKC,
+                        {q_norm_C, k_norm_C, norm_eps, norm_offset, turns ? angles->cos_TF : at::Tensor(),
+                         turns ? angles->sin_TF : at::Tensor()});
     query_THC = turned.query_THC;
     key_TKC = turned.key_TKC;
     return;
@@ -32,11 +32,11 @@ void Heads::turn() {
 at::Tensor SpanAttention::attend(int64_t /*layer*/, Heads& heads, const kernels::ScoreRule& rule) {
   heads.turn();
   const at::Tensor& query = heads.query_THC;
-  if (ops::is_on_card(query)) {
+  if (ops::is_on_gpu(query)) {
     if (!tables_.tiles.defined()) {
       tables_ = ops::span_tables(spans_, query.size(1), heads.key_TKC.size(1), query.device());
     }
-    return ops::card_span_attention(query, heads.key_TKC, heads.value_TKC, tables_, rule);
+    return ops::gpu_span_attention(query, heads.key_TKC, heads.value_TKC, tables_, rule);
   }
   return ops::span_attention(heads.query_THC, heads.key_TKC, heads.value_TKC, spans_, rule, dtype_);
 }

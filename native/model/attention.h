@@ -9,7 +9,7 @@
 #include "kernels/attention.h"
 #include "model/rope/rope_table.h"
 #include "ops/attention/spans.h"
-#include "ops/card/span_tables.h"
+#include "ops/gpu/span_tables.h"
 
 namespace seekrl::model {
 
@@ -43,7 +43,7 @@ class SpanAttention : public Attention {
  private:
   ops::Spans spans_;
   at::ScalarType dtype_;
-  ops::SpanTables tables_;  // on a card, from the first layer on
+  ops::SpanTables tables_;  // on a GPU, from the first layer on
 };
 
 }  // namespace seekrl::model

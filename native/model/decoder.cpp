@@ -13,10 +13,10 @@
 #include "model/pass/boundary.h"
 #include "model/pass/recompute.h"
 #include "model/stored/parameter_memory.h"
-#include "ops/card/card.h"
-#include "ops/card/products/product.h"
 #include "ops/elementwise/add.h"
 #include "ops/embedding.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/products/product.h"
 #include "ops/rms_norm.h"
 #include "ops/select_rows.h"
 
@@ -91,7 +91,7 @@ int64_t Decoder::logits_part() const {
 
 at::Tensor Decoder::logits(const at::Tensor& hidden_RD) const {
   const at::Tensor own_RV =
-      device_.is_cpu() ? ops::linear(hidden_RD, head_VD_, {}) : ops::card_logits(hidden_RD, head_VD_);
+      device_.is_cpu() ? ops::linear(hidden_RD, head_VD_, {}) : ops::gpu_logits(hidden_RD, head_VD_);
   if (!parallel_.is_split()) return own_RV;
   return parallel_.joined_rows(own_RV.t(), parallel_.rows(config_.vocab_size)).t();
 }

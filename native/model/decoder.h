@@ -60,7 +60,7 @@ class Decoder {
   // Normal weights of standard deviation `std` (norms at one, biases at zero), drawn from a counter-based generator.
   void initialise(uint64_t seed, double std);
 
-  // tokens_T, positions_T: i64 [T], on a card i32 as well. Returns the hidden states after the final norm, [T, D]; with
+  // tokens_T, positions_T: i64 [T], on a GPU i32 as well. Returns the hidden states after the final norm, [T, D]; with
   // rows_R (i64 [R], in any order, also more than once) those rows alone, [R, D]: of the last layer the others need
   // their keys and values only. `adapted`: the T rows. With autograd `attention` lives until the backward pass.
   // ERR_STATE while ranks have shares of the weights and `pass` has no observer that brings them.
@@ -71,13 +71,13 @@ class Decoder {
   // How many logits of a row each rank makes, all but the last one's; 0 where one process makes all.
   int64_t logits_part() const;
 
-  // Of rows that `forward` returned: [R, V], on all ranks, before the softcap; f32 on a card, whatever the weights are.
+  // Of rows that `forward` returned: [R, V], on all ranks, before the softcap; f32 on a GPU, whatever the weights are.
   at::Tensor logits(const at::Tensor& hidden_RD) const;
 
   // How probable each row finds its id, after the softcap (ops/head/token_logprob.h).
   ops::TokenLogprob token_logprob(const at::Tensor& hidden_RD, const at::Tensor& ids_R, double temperature) const;
 
-  // Whether a forward of given shapes asks the same of a card each time, and the host nothing of what it computes: not
+  // Whether a forward of given shapes asks the same of a GPU each time, and the host nothing of what it computes: not
   // where experts run one after another.
   bool is_capturable(const AdapterRows& adapters) const {
     return config_.num_experts == 0 || layers_.front().experts.are_together(adapters);

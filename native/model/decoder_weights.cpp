@@ -82,10 +82,10 @@ Decoder::Decoder(DecoderConfig config, at::ScalarType dtype, at::Device device, 
   own_config_ = parallel_.own(config_);
   require(!parallel_.is_split() || device.is_cpu() || own_config_.intermediate_size % 8 == 0, ErrorCode::kArgument,
           "tensorParallel: ", parallel_.size(),
-          " cards: expected feed-forward channels in slices of a multiple of 8, got ", own_config_.intermediate_size,
+          " GPUs: expected feed-forward channels in slices of a multiple of 8, got ", own_config_.intermediate_size,
           " a rank; take fewer ranks");
   require(device.is_cpu() || c10::isReducedFloatingType(dtype), ErrorCode::kDtype,
-          "dtype: expected bfloat16, of which a card's kernels are, got float32");
+          "dtype: expected bfloat16, of which a GPU's kernels are, got float32");
   embedding_VD_ = add("model.embed_tokens.weight", {config_.vocab_size, config_.hidden_size}, expect,
                       parallel_.rows(config_.vocab_size));
   for (int64_t index = 0; index < config_.num_layers; ++index) layers_.push_back(add_layer(index, expect));

@@ -1,5 +1,5 @@
 // Tokens are put in the order of their experts, each expert sees its own together, and the results go back in order: on
-// a card by a few launches for all, with the bits of one expert after another, where nothing is to be differentiated.
+// a GPU by a few launches for all, with the bits of one expert after another, where nothing is to be differentiated.
 #include "model/experts.h"
 
 #include <ATen/TensorOperators.h>
@@ -44,9 +44,9 @@ at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const Adapt
   return down.apply_summed(gated(parallel.shared(x_TD), function, adapters), adapters, parallel);
 }
 
-// Addresses of the experts' weights on the card.
-const ops::CardExperts& Experts::card_weights() const {
-  if (card_weights_.gate_E.defined()) return card_weights_;
+// Addresses of the experts' weights on the GPU.
+const ops::GpuExperts& Experts::gpu_weights() const {
+  if (gpu_weights_.gate_E.defined()) return gpu_weights_;
   const auto addresses = [&](Projection FeedForward::* part) {
     std::vector<int64_t> each;
     for (const FeedForward& expert : all) {
@@ -55,9 +55,9 @@ const ops::CardExperts& Experts::card_weights() const {
     const at::Device device = router.weight_NK.plain_NK.device();
     return at::from_blob(each.data(), {std::ssize(each)}, at::kLong).to(device);
   };
-  card_weights_ = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
-                   all.front().gate.weight_NK.n()};
-  return card_weights_;
+  gpu_weights_ = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
+                  all.front().gate.weight_NK.n()};
+  return gpu_weights_;
 }
 
 Experts::Choice Experts::choose(const at::Tensor& odds_TE) const {
@@ -74,11 +74,11 @@ at::Tensor Experts::apply(const at::Tensor& x_TD, Gate function, const AdapterRo
     const Choice choice = {parallel.shared(weights_TA), chosen_TA};
     return parallel.summed(apply_each(parallel.shared(x_TD), choice, function, adapters));
   }
-  const ops::CardChoice choice = ops::card_choose_experts(logits_TE, num_chosen, is_normalised);
+  const ops::GpuChoice choice = ops::gpu_choose_experts(logits_TE, num_chosen, is_normalised);
   const FeedForward& first = all.front();
   if (are_together(adapters) && !ops::needs_grad(x_TD, choice.weights_TA, first.gate.weight_NK.plain_NK)) {
     const auto gate = function == Gate::kGelu ? cuda::Gate::kGeluTanh : cuda::Gate::kSilu;
-    return parallel.summed(ops::card_experts(x_TD, choice, card_weights(), gate));
+    return parallel.summed(ops::gpu_experts(x_TD, choice, gpu_weights(), gate));
   }
   const Choice chosen = {parallel.shared(choice.weights_TA), choice.chosen_TA.to(at::kLong)};
   return parallel.summed(apply_each(parallel.shared(x_TD), chosen, function, adapters));
@@ -91,7 +91,7 @@ at::Tensor Experts::apply_each(const at::Tensor& x_TD, const Choice& choice, Gat
   // Calls (token, place among its A), those of the first expert first.
   const at::Tensor flat = chosen_TA.reshape({-1});
   const auto [ordered, order] = at::sort(flat, /*stable=*/std::optional(true), 0);
-  // Where each expert's begin: all that the host waits for of a card.
+  // Where each expert's begin: all that the host waits for of a GPU.
   const at::Tensor starts = at::searchsorted(ordered, at::arange(num_experts + 1, flat.options())).to(at::kCPU);
   const int64_t* const start_E = starts.const_data_ptr<int64_t>();
   const at::Tensor tokens = at::floor_divide(order, num_chosen);

@@ -8,7 +8,7 @@
 
 #include "model/config.h"
 #include "model/projection.h"
-#include "ops/card/experts.h"
+#include "ops/gpu/experts.h"
 
 namespace seekrl::model {
 
@@ -33,7 +33,7 @@ struct Experts {
   int64_t num_chosen = 0;      // A
   bool is_normalised = false;  // the chosen ones' weights add up to one
 
-  // Whether a card computes all of them in launches that do not depend on who is chosen, as long as nothing is learnt.
+  // Whether a GPU computes all of them in launches that do not depend on who is chosen, as long as nothing is learnt.
   bool are_together(const AdapterRows& adapters) const {
     return !all.front().gate.weight_NK.is_quant() && adapters.is_empty();
   }
@@ -51,9 +51,9 @@ struct Experts {
   };
   Choice choose(const at::Tensor& odds_TE) const;
   at::Tensor apply_each(const at::Tensor& x_TD, const Choice& choice, Gate function, const AdapterRows& adapters) const;
-  const ops::CardExperts& card_weights() const;
+  const ops::GpuExperts& gpu_weights() const;
 
-  mutable ops::CardExperts card_weights_;  // made at the first call
+  mutable ops::GpuExperts gpu_weights_;  // made at the first call
 };
 
 }  // namespace seekrl::model

@@ -49,7 +49,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   export_engine(env, exports);
   export_train(env, exports);
   export_vectors(env, exports);
-  export_vector_cards(env, exports);
+  export_vector_gpus(env, exports);
   export_lexicon(env, exports);
   export_bm25(env, exports);
   export_corpus(env, exports);

@@ -12,7 +12,7 @@
 #include "base/file_pages.h"
 #include "base/pages.h"
 #include "ops/adamw_slices.h"
-#include "ops/card/adamw.h"
+#include "ops/gpu/adamw.h"
 #include "ops/parallel.h"
 
 namespace seekrl::ops {
@@ -69,7 +69,7 @@ Moment zero_moment(at::IntArrayRef shape, at::Device device, bool has_8_bits, co
 
 void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates) {
   if (parameters.front().value.is_cpu()) return adamw_cpu(parameters, rates);
-  card_adamw(parameters, rates);
+  gpu_adamw(parameters, rates);
 }
 
 }  // namespace seekrl::ops

@@ -40,7 +40,7 @@ struct AdamWRates {
 };
 
 // Updates values and moments, and zeroes the gradients. Random bits follow from num_steps, a parameter's stream and
-// an element's place in it. The same bits on the CPU and on a card.
+// an element's place in it. The same bits on the CPU and on a GPU.
 void adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates& rates);
 
 }  // namespace seekrl::ops

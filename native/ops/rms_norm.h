@@ -7,7 +7,7 @@ namespace seekrl::ops {
 
 // x [..., D], weight_D -> x / sqrt(mean(x^2) + eps) * (weight + offset) in x's dtype, the mean in f32; differentiable.
 // On the CPU the weight may be bf16 where x is f32.
-// On a card the result has the weight's dtype where that has 16 bits.
+// On a GPU the result has the weight's dtype where that has 16 bits.
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset = 0);
 
 struct AddNormed {

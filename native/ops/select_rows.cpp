@@ -1,4 +1,4 @@
-// libtorch's own gradient of a selection adds with atomics on a card: its bits would differ from run to run.
+// libtorch's own gradient of a selection adds with atomics on a GPU: its bits would differ from run to run.
 #include "ops/select_rows.h"
 
 #include <ATen/core/Tensor.h>
@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "ops/card/tokens.h"
+#include "ops/gpu/tokens.h"
 #include "ops/kernel_path.h"
 
 namespace seekrl::ops {
@@ -31,7 +31,7 @@ class SelectFunction : public torch::autograd::Function<SelectFunction> {
     const std::vector<int64_t> sizes = context->saved_data["sizes"].toIntVector();
     const at::Tensor grad_RD = grad.reshape({grad.size(0), -1}).to(at::kFloat);
     const at::Tensor sums_TD = at::zeros({sizes[0], grad_RD.size(1)}, grad_RD.options());
-    card_add_rows(sums_TD, rows_R, grad_RD, 1);
+    gpu_add_rows(sums_TD, rows_R, grad_RD, 1);
     return {sums_TD.to(grad.scalar_type()).view(sizes), at::Tensor()};
   }
 };

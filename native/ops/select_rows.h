@@ -6,7 +6,7 @@
 namespace seekrl::ops {
 
 // x [T, ...], rows_R (i64), each as often as wanted -> [R, ...]; differentiable in x: a row's gradients are summed in
-// the order of R, on a card in f32 without atomics.
+// the order of R, on a GPU in f32 without atomics.
 at::Tensor select_rows(const at::Tensor& x, const at::Tensor& rows_R);
 
 // x [T, ...], order_T (i64), each row once -> [T, ...]; differentiable in x.

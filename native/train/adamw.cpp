@@ -174,7 +174,7 @@ void AdamW::check_gradients(double norm, double divisor) {
 }
 
 // Each rank's own part, added in the order of ranks; of what all have under tensor parallelism, rank 0's.
-double AdamW::card_norm() const {
+double AdamW::gpu_norm() const {
   const auto squares = [](const at::Tensor& x) {
     return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble).square();
   };
@@ -219,7 +219,7 @@ double AdamW::sliced_norm() const {
 }
 
 double AdamW::norm() const {
-  if (!parameters_.front().value.is_cpu()) return card_norm();
+  if (!parameters_.front().value.is_cpu()) return gpu_norm();
   if (parallel_.is_split()) return sliced_norm();
   const std::vector<BlockRun> runs = gradient_runs([](const model::Slice&) { return true; });
   return std::sqrt(square_sum(runs, layout_.num_ranks() > 1 ? group() : nullptr));
@@ -228,7 +228,7 @@ double AdamW::norm() const {
 double AdamW::step(double learning_rate) {
   at::NoGradGuard no_grad;
   gradients_->reduce();
-  const double norm = this->norm();  // waits for a card
+  const double norm = this->norm();  // waits for a GPU
   if (group() != nullptr) group()->require_whole("gradients");
   parallel_.require_whole();
   const bool is_clipped = options_.max_grad_norm > 0.0 && norm > options_.max_grad_norm;

@@ -123,7 +123,7 @@ class AdamW {
   void guarded(const std::function<void()>& work);
   ops::TrainedParameter make_trained(const Piece& piece) const;
   double norm() const;
-  double card_norm() const;
+  double gpu_norm() const;
   double sliced_norm() const;
   bool is_counted(const model::Slice& slice) const;
   std::vector<BlockRun> gradient_runs(const std::function<bool(const model::Slice&)>& is_wanted) const;

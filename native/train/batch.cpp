@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "ops/card/transfer.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::train {
 

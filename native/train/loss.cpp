@@ -13,7 +13,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "train/card_loss.h"
+#include "train/gpu_loss.h"
 
 namespace seekrl::train {
 
@@ -124,7 +124,7 @@ at::Tensor policy_loss(const at::Tensor& logprob_R, const at::Tensor& entropy_R,
                        const LossOptions& options, LossSums& sums) {
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
   check_needs(batch, options);
-  if (!logprob_R.device().is_cpu()) return card_policy_loss(logprob_R, entropy_R, batch, options, sums);
+  if (!logprob_R.device().is_cpu()) return gpu_policy_loss(logprob_R, entropy_R, batch, options, sums);
   LossStats& stats = sums.at(at::kCPU);
   stats.num_rows += static_cast<double>(logprob_R.size(0));
   const at::Tensor free_R = objective(logprob_R, batch, options, stats);
@@ -147,7 +147,7 @@ at::Tensor value_loss(const at::Tensor& values_R, const Batch& batch, double cli
   const at::Tensor& weights_R = need(batch.weights_R, "weights");
   const at::Tensor& returns_R = need(batch.returns_R, "returns");
   if (clip > 0.0) need(batch.old_values_R, "oldValues");
-  if (!values_R.device().is_cpu()) return card_value_loss(values_R, batch, clip, sums);
+  if (!values_R.device().is_cpu()) return gpu_value_loss(values_R, batch, clip, sums);
   ValueStats& stats = sums.at(at::kCPU);
   stats.num_rows += static_cast<double>(values_R.size(0));
   stats.values += total(values_R.detach());

@@ -16,11 +16,11 @@ struct ScratchSizes {
 // Bytes; freed before the next of their kind are taken.
 struct ScratchBytes {
   int64_t logits;     // f32, of the rows that the head takes at once
-  int64_t attention;  // on a card: a layer's keys and values in blocks, up to 15 tokens a span more
-  int64_t weights;    // on a card: codes that were widened to 16 bits
+  int64_t attention;  // on a GPU: a layer's keys and values in blocks, up to 15 tokens a span more
+  int64_t weights;    // on a GPU: codes that were widened to 16 bits
 };
 
-// On a card whose kernels are open.
+// On a GPU whose kernels are open.
 ScratchBytes scratch_bytes(at::Device device, const ScratchSizes& sizes);
 
 }  // namespace seekrl::train

@@ -11,7 +11,7 @@
 
 namespace seekrl::train {
 
-// Stats are doubles. Losses add to them, on a card in the order of the stream, and nobody waits for it before they are
+// Stats are doubles. Losses add to them, on a GPU in the order of the stream, and nobody waits for it before they are
 // read. Device thread only.
 template <class Stats>
 class StatSums {

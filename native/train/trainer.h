@@ -27,7 +27,7 @@ class Trainer {
   // `number`: by which other ranks know it under tensor parallelism (follow/told_learner.h).
   Trainer(model::Policy policy, AdamWOptions options, int64_t number = 0);
 
-  // Adds the micro-batch's gradients to the step's, and its loss statistics to `sums`; of a card nothing is read, so
+  // Adds the micro-batch's gradients to the step's, and its loss statistics to `sums`; of a GPU nothing is read, so
   // that the host does not wait. The first num_recomputed layers make their activations again in the backward pass,
   // which changes memory and time but no bit of the gradients. ERR_STATE when the decoder under the adapter is trained
   // too.

@@ -96,7 +96,7 @@ void broadcast_weights(const model::Policy& policy, comm::ProcessGroup& group, i
     before.erase(before.begin());
   }
   for (Transfer& last : before) last.finish(is_root);
-  policy.parameters().front().value.detach().view({-1})[0].cpu();  // the host waits for a card
+  policy.parameters().front().value.detach().view({-1})[0].cpu();  // the host waits for a GPU
   group.require_whole(kWhat);
   if (!is_root) policy.changed_to(version);
 }

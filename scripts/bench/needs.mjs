@@ -6,7 +6,7 @@ const numpy = "numpy==2.4.6";
 /** Where PyPI's torch is one for CUDA, the one for the processor alone has an index of its own. */
 const torchIndex = "https://download.pytorch.org/whl/cpu";
 
-/** The package with llama.cpp's binaries for this platform; those for cards are not needed. */
+/** The package with llama.cpp's binaries for this platform; those for GPUs are not needed. */
 const llamaBinaries = {
   "linux-x64": "linux-x64",
   "linux-arm64": "linux-arm64",
@@ -32,7 +32,7 @@ export const needs = {
       "node-llama-cpp": "3.22.1",
       ...(llamaBinaries && { [`@node-llama-cpp/${llamaBinaries}`]: "3.22.1" }),
     },
-    // Its optional packages are binaries for cards, of some hundred megabytes each.
+    // Its optional packages are binaries for GPUs, of some hundred megabytes each.
     npmOptions: ["--omit=optional"],
   },
   "transformers.js": { npm: { "@huggingface/transformers": "4.3.1" } },

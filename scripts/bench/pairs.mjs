@@ -175,7 +175,7 @@ export const pairs = [...generating, ...training, ...comparedVectors];
 
 /** Machines and servers that no package brings; they are measured by hand. */
 export const byHand = [
-  { name: "kernels for cards against cuBLASLt", why: "needs an NVIDIA card and nvcc: `bench/gpu/run.sh`" },
+  { name: "kernels for GPUs against cuBLASLt", why: "needs an NVIDIA GPU and nvcc: `bench/gpu/run.sh`" },
   {
     name: "graph against PostgreSQL with pgvector",
     why: "needs a server of PostgreSQL with pgvector: `npm run bench -- stores/pgvector --connection postgresql://...`",

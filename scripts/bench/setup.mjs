@@ -68,7 +68,7 @@ async function installNpm(folder, name, { run, say }) {
   );
   await mkdir(home, { recursive: true });
   await writeFile(join(home, "package.json"), wanted);
-  // Scripts of packages would fetch libraries for cards, or compile.
+  // Scripts of packages would fetch libraries for GPUs, or compile.
   const options = ["--ignore-scripts", "--no-audit", "--no-fund", ...npmOptions];
   await run("npm", ["install", ...options], { cwd: home });
   await writeFile(markerOf(home, name), wanted);

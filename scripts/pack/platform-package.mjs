@@ -35,7 +35,7 @@ export async function writeTexts(folder, root, { name, libtorch, version, kernel
   await writeThirdParty(folder, kernels === undefined ? parts : [...parts, cudaPart(kernels)]);
 }
 
-/** The package's licences, as SPDX combines them: NVIDIA's run-time library is in the kernels for cards. */
+/** The package's licences, as SPDX combines them: NVIDIA's run-time library is in the kernels for GPUs. */
 export const licenseOf = (kernels) =>
   kernels === undefined ? "Apache-2.0" : `Apache-2.0 AND ${cudaPart(kernels).license}`;
 

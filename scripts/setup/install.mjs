@@ -5,7 +5,7 @@
  * `--tests` builds the native test programs and the emulated GPU as well. SEEKRL_LIBTORCH names a libtorch folder to build
  * against; SEEKRL_BUILD_JOBS bounds the compilers at work at once; SEEKRL_WERROR=ON makes warnings errors, as in the checks
  * of every change; SEEKRL_UNITS=OFF compiles each file alone; SEEKRL_CUDA_ARCHITECTURES ("80;90", "all") has the kernels for
- * CUDA compiled, for these compute capabilities: else a CUDA build of libtorch does, for those of this machine's cards.
+ * CUDA compiled, for these compute capabilities: else a CUDA build of libtorch does, for those of this machine's GPUs.
  */
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";

@@ -161,7 +161,7 @@ export async function findLibtorch(env = process.env) {
       const folder = await look();
       const reason = folder === undefined ? "not installed" : await refusal(folder, { env });
       if (reason === undefined) return folder;
-      // A card that was asked for is not given up in silence.
+      // A GPU that was asked for is not given up in silence.
       if (folder !== undefined && existsSync(join(folder, "lib", "libtorch_cuda.so")))
         say(`passed over the CUDA build in ${folder}: ${reason}`);
       tried.push(`${name}: ${reason}`);

@@ -46,11 +46,11 @@ function packageFolder(name) {
   return folder;
 }
 
-/** Without a card: the least that has kernels, which later cards run too, compiled at first use. */
+/** Without a GPU: the least that has kernels, which later GPUs run too, compiled at first use. */
 async function architectures() {
-  const { cards } = await findDriver();
-  const known = cards.length === 0 ? [] : ((await findNvcc())?.known ?? []);
-  return architecturesFor(cards, known).join(";") || "80";
+  const { gpus } = await findDriver();
+  const known = gpus.length === 0 ? [] : ((await findNvcc())?.known ?? []);
+  return architecturesFor(gpus, known).join(";") || "80";
 }
 
 /** The kernels for CUDA take minutes: they are compiled for a libtorch that can use them, or where they are asked for. */

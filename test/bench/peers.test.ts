@@ -93,14 +93,14 @@ test("the page has the median and the worst ratio of every figure, the worst of 
       { pair: { ...pair, name: "writing" }, failed: "torch could not be set up: no wheel\nfor this Python" },
     ],
     facts,
-    byHand: [{ name: "cards", why: "needs a card" }],
+    byHand: [{ name: "gpus", why: "needs a GPU" }],
   });
   assert.match(page, /^# .*2 times in the median of 2 figures, 0\.5 in the worst round \(reading\)\n/);
   assert.match(page, /Behind its peer in at least one round: 1 of 2 figures/);
   assert.ok(page.includes("| reading | tokens a second | 20 | 10 | 2 | **1.99** | the peer; b |"), page);
   assert.ok(page.includes("| reading | ms of one | 2 | 4 | 2 | **0.5** | the peer; b |"), page);
   assert.ok(
-    page.includes("- writing: torch could not be set up: no wheel for this Python\n- cards: needs a card"),
+    page.includes("- writing: torch could not be set up: no wheel for this Python\n- GPUs: needs a GPU"),
     page,
   );
   for (const fact of [

@@ -102,7 +102,7 @@ test("the Indexed Job is one job whose pods find each other by the Service", () 
   requireOneJob(podVariables(job), expected);
 });
 
-test("the JobSet is one job whose pods each start a process for every card", () => {
+test("the JobSet is one job whose pods each start a process for every GPU", () => {
   const [jobSet = null, ...others] = documentsOf("# jobset.yaml");
   assert.deepEqual(others, []);
   const job = requireJobSet(jobSet);
@@ -115,8 +115,8 @@ test("the JobSet is one job whose pods each start a process for every card", () 
     dryRun(script, pod).calls.map(withoutProgram).flatMap(launched),
   );
   requireOneJob(environments, { size: 16, localSize: 8, address: coordinator, port: 29_500 });
-  const cards = at(job, "spec", "template", "spec", "containers", 0, "resources", "limits", "nvidia.com/gpu");
-  assert.equal(cards, "8");
+  const gpus = at(job, "spec", "template", "spec", "containers", 0, "resources", "limits", "nvidia.com/gpu");
+  assert.equal(gpus, "8");
 });
 
 test("kubectl knows every field of the Job, the Service and the JobSet's Job", {
@@ -128,11 +128,11 @@ test("kubectl knows every field of the Job, the Service and the JobSet's Job", {
   assert.throws(() => requireKnownFields(wrong), /backofLimit/);
 });
 
-test("the task of SkyPilot is one job with a process for each card of each node", () => {
+test("the task of SkyPilot is one job with a process for each GPU of each node", () => {
   const [task = null, ...others] = documentsOf("# skypilot.yaml");
   assert.deepEqual(others, []);
   requireTask(task);
-  const [nodes, cards] = [
+  const [nodes, gpus] = [
     Number(at(task, "num_nodes")),
     String(at(task, "resources", "accelerators")).split(":")[1],
   ];
@@ -142,7 +142,7 @@ test("the task of SkyPilot is one job with a process for each card of each node"
   const environments = ips.flatMap((_, node) => {
     const variables = {
       ...{ SKYPILOT_NODE_RANK: String(node), SKYPILOT_NUM_NODES: String(nodes) },
-      ...{ SKYPILOT_NODE_IPS: ips.join("\n"), SKYPILOT_NUM_GPUS_PER_NODE: cards ?? "" },
+      ...{ SKYPILOT_NODE_IPS: ips.join("\n"), SKYPILOT_NUM_GPUS_PER_NODE: gpus ?? "" },
     };
     return dryRun(script, variables).calls.map(withoutProgram).flatMap(launched);
   });

@@ -22,7 +22,7 @@ const skip = !isLinux
   ? "packages of Linux are made on Linux"
   : compiler?.split(".")[0] !== "12" && `releases are linked by g++ 12, here is ${compiler ?? "none"}`;
 
-test("the addons, and the kernels for cards where they are built, need no younger symbol", {
+test("the addons, and the kernels for GPUs where they are built, need no younger symbol", {
   skip,
 }, async () => {
   const release = join(projectRoot, "build", "cmake", "Release");

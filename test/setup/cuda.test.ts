@@ -1,4 +1,4 @@
-/** `seekrl setup cuda` against a server that plays the index, with a card that only nvidia-smi knows of. */
+/** `seekrl setup cuda` against a server that plays the index, with a GPU that only nvidia-smi knows of. */
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import type { LibtorchFolder } from "../../lib/base/packages/libtorch-folder.ts"
 import { importScript, projectRoot } from "../project.ts";
 import {
   type Files,
-  type fakeCard,
+  type fakeGpu,
   fakeIndex,
   nvidiaFiles,
   programAt,
@@ -73,14 +73,9 @@ test("the libraries of a CUDA build open in the order in which they are given, w
 
 const index = "http://127.0.0.1:9";
 
-test("a driver, card or compiler that cannot run any build is refused with what would", async () => {
-  const refused = async (
-    card: Parameters<typeof fakeCard>[1],
-    code: string,
-    message: RegExp,
-    options = {},
-  ) => {
-    const { env } = await machine(card);
+test("a driver, GPU or compiler that cannot run any build is refused with what would", async () => {
+  const refused = async (gpu: Parameters<typeof fakeGpu>[1], code: string, message: RegExp, options = {}) => {
+    const { env } = await machine(gpu);
     await assert.rejects(setUp({ env, index, ...options }), { code, message });
   };
   await refused(
@@ -115,7 +110,7 @@ test("a machine without a driver is refused with the option that builds there", 
   await assert.rejects(setUp({ env, index }), {
     code: "ERR_DEVICE",
     message:
-      /no NVIDIA driver was found \(nvidia-smi was not found\)\. Remedy: install driver.* without a card, .*: --build cu130/,
+      /no NVIDIA driver was found \(nvidia-smi was not found\)\. Remedy: install driver.* without a GPU, .*: --build cu130/,
   });
 });
 
@@ -175,7 +170,7 @@ test("an installed package builds nothing: it takes the torch that its addon was
     assert.rejects(setUp({ env: own, index: index.url, addon }), { code, message });
   try {
     await refused({ libtorch: "2.12.7", kernels: "13.0" }, "ERR_REMOTE", /no torch 2\.12\.7 of cu130/);
-    await refused({ libtorch: "2.13.0", kernels: undefined }, "ERR_STATE", /no kernels for cards\. Remedy/);
+    await refused({ libtorch: "2.13.0", kernels: undefined }, "ERR_STATE", /no kernels for GPUs\. Remedy/);
     const old = (await machine({ driver: "550.54.14" })).env;
     await refused(
       { libtorch: "2.13.0", kernels: "13.0" },

@@ -144,8 +144,8 @@ export async function programAt(path: string, shell: string): Promise<void> {
   await chmod(path, 0o755);
 }
 
-/** A card and its driver as nvidia-smi tells of them; nvcc beside it. */
-export async function fakeCard(
+/** A GPU and its driver as nvidia-smi tells of them; nvcc beside it. */
+export async function fakeGpu(
   bin: string,
   { driver = "580.82.07", capability = "9.0", nvcc = "13.0", memory = "81559" } = {},
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import type { CudaSetupOptions } from "../../apps/cli/machine/setup-scripts.ts";
 import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
-import { fakeCard } from "./fake-torch.ts";
+import { fakeGpu } from "./fake-torch.ts";
 
 /** Removed when the file's tests are over. */
 export const scratch = await mkdtemp(join(tmpdir(), "seekrl-setup-"));
@@ -21,11 +21,11 @@ export const skip = hasCompiler
 let count = 0;
 
 /** A machine with a cache of its own, nothing in its path but what a test puts there. */
-export async function machine(card: Parameters<typeof fakeCard>[1] = {}) {
+export async function machine(gpu: Parameters<typeof fakeGpu>[1] = {}) {
   const home = join(scratch, `machine-${count++}`);
   const bin = join(home, "bin");
   await mkdir(bin, { recursive: true });
-  await fakeCard(bin, card);
+  await fakeGpu(bin, gpu);
   const env: NodeJS.ProcessEnv = { PATH: bin, SEEKRL_CACHE: join(home, "cache") };
   return { home, bin, env, cache: join(home, "cache") };
 }

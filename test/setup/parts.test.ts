@@ -1,19 +1,19 @@
-/** What the set-up knows of drivers, cards, versions and files. */
+/** What the set-up knows of drivers, GPUs, versions and files. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cardProblem, kernelsFor, type Machine } from "../../apps/cli/machine/machine.ts";
+import { gpuProblem, kernelsFor, type Machine } from "../../apps/cli/machine/machine.ts";
 import { setupScripts } from "../../apps/cli/machine/setup-scripts.ts";
 import { importScript, projectRoot } from "../project.ts";
-import { fakeCard } from "./fake-torch.ts";
+import { fakeGpu } from "./fake-torch.ts";
 
-test("driver and card decide which builds of torch are looked for, and in which order", async () => {
+test("driver and GPU decide which builds of torch are looked for, and in which order", async () => {
   const { buildsFor } = await importScript("scripts/setup/cuda/driver.mjs");
   const tags = (version: string, capability: string): string =>
-    buildsFor({ version, cards: [{ name: "card", capability, gib: 80 }] })
+    buildsFor({ version, gpus: [{ name: "gpu", capability, gib: 80 }] })
       .map(({ tag }: { tag: string }) => tag)
       .join(" ");
   assert.equal(tags("580.65.06", "9.0"), "cu130 cu128 cu126");
@@ -25,7 +25,7 @@ test("driver and card decide which builds of torch are looked for, and in which 
   assert.equal(tags("570.26", "10.0"), "cu128");
 });
 
-test("kernels are compiled for the cards of the machine, as far as nvcc knows them", async () => {
+test("kernels are compiled for the GPUs of the machine, as far as nvcc knows them", async () => {
   const { architecturesFor } = await importScript("scripts/setup/cuda/driver.mjs");
   const of = (...capabilities: string[]) => capabilities.map((capability) => ({ capability }));
   assert.deepEqual(architecturesFor(of("9.0", "8.0", "9.0"), [80, 86, 90, 120]), [80, 90]);
@@ -33,14 +33,14 @@ test("kernels are compiled for the cards of the machine, as far as nvcc knows th
   assert.deepEqual(architecturesFor([], []), []);
 });
 
-test("cards are read as nvidia-smi lists them, one without a memory of its own too", async () => {
+test("GPUs are read as nvidia-smi lists them, one without a memory of its own too", async () => {
   const { findDriver } = await importScript("scripts/setup/cuda/driver.mjs");
-  const bin = await mkdtemp(join(tmpdir(), "seekrl-card-"));
+  const bin = await mkdtemp(join(tmpdir(), "seekrl-gpu-"));
   try {
-    await fakeCard(bin, { memory: "[N/A]", capability: "12.1" });
-    const { version, cards, problem } = await findDriver({ PATH: bin });
+    await fakeGpu(bin, { memory: "[N/A]", capability: "12.1" });
+    const { version, gpus, problem } = await findDriver({ PATH: bin });
     assert.deepEqual([version, problem], ["580.82.07", undefined]);
-    assert.deepEqual(cards, [{ name: "NVIDIA H100 80GB HBM3", capability: "12.1", gib: undefined }]);
+    assert.deepEqual(gpus, [{ name: "NVIDIA H100 80GB HBM3", capability: "12.1", gib: undefined }]);
   } finally {
     await rm(bin, { recursive: true });
   }
@@ -67,12 +67,12 @@ test("versions are compared by number, and specifiers read as Python's packages 
 const release = join(projectRoot, "build", "cmake", "Release");
 const kernels = join(release, "libseekrl_cuda.so");
 
-test("a library without kernels has code for no card", async () => {
+test("a library without kernels has code for no GPU", async () => {
   const { architecturesOf } = await setupScripts.elf();
   assert.deepEqual(architecturesOf(join(release, "seekrl.node")), { code: [], ptx: [] });
 });
 
-test("the library of kernels tells which cards it has code for", {
+test("the library of kernels tells which GPUs it has code for", {
   skip: !existsSync(kernels) && "no kernels are built",
 }, async () => {
   const { architecturesOf } = await setupScripts.elf();
@@ -80,7 +80,7 @@ test("the library of kernels tells which cards it has code for", {
   assert.ok(code.some((each) => each >= 80) && ptx.length === 1, `${code}; ${ptx}`);
 });
 
-test("a card runs code of its own generation that is no later than itself, and PTX of any earlier one", () => {
+test("a GPU runs code of its own generation that is no later than itself, and PTX of any earlier one", () => {
   const way = (capability: string, code: number[], ptx: number[]) =>
     kernelsFor({ capability }, { code, ptx });
   assert.equal(way("8.9", [80], [80]), "code");
@@ -102,20 +102,20 @@ const ready: Machine = {
     driverRunsKernels: true,
     nvcc: undefined,
   },
-  driver: { version: "580.82.07", cards: [{ name: "card", capability: "9.0", gib: 80 }], problem: undefined },
+  driver: { version: "580.82.07", gpus: [{ name: "gpu", capability: "9.0", gib: 80 }], problem: undefined },
   libtorch: { folder: "torch", version: "2.13.0", cuda: "13.0", problem: undefined },
   kernels: { file: "libseekrl_cuda.so", code: [90], ptx: [90] },
 };
 
-test("what keeps a card from running is said with the remedy", () => {
-  assert.equal(cardProblem(ready), undefined);
+test("what keeps a GPU from running is said with the remedy", () => {
+  assert.equal(gpuProblem(ready), undefined);
   const { driver, libtorch } = ready;
   const problems: [Partial<Machine>, RegExp][] = [
     [
-      { driver: { version: undefined, cards: [], problem: "nvidia-smi was not found" } },
+      { driver: { version: undefined, gpus: [], problem: "nvidia-smi was not found" } },
       /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later for CUDA 12, 580\.65\.06 or later for CUDA 13;.*; then npx seekrl setup cuda/,
     ],
-    [{ driver: { ...driver, cards: [] } }, /shows no card/],
+    [{ driver: { ...driver, gpus: [] } }, /shows no GPU/],
     [{ platform: "darwin arm64" }, /^expected Linux, got darwin arm64\. Remedy: a machine with Linux/],
     [{ addonProblem: "the native addon is not built" }, /^the native addon is not built$/],
     [
@@ -132,7 +132,7 @@ test("what keeps a card from running is said with the remedy", () => {
       /driver 580\.82\.07 does not run CUDA 13\.0, by which the kernels .*Remedy: install NVIDIA's driver/,
     ],
     [{ kernels: undefined }, /no library of kernels/],
-    [{ kernels: { file: "", code: [100], ptx: [100] } }, /no code for these cards/],
+    [{ kernels: { file: "", code: [100], ptx: [100] } }, /no code for these GPUs/],
   ];
-  for (const [change, message] of problems) assert.match(cardProblem({ ...ready, ...change }) ?? "", message);
+  for (const [change, message] of problems) assert.match(gpuProblem({ ...ready, ...change }) ?? "", message);
 });

@@ -13,7 +13,7 @@ interface DeviceCheck {
   readonly seconds: number;
 }
 
-/** Heads of a width that a card's kernels have. */
+/** Heads of a width that a GPU's kernels have. */
 const shape = {
   vocabSize: 96,
   hiddenSize: 64,

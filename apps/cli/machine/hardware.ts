@@ -1,4 +1,4 @@
-/** What the machine is beside its cards: processor, memory, and the disks of the caches. */
+/** What the machine is beside its GPUs: processor, memory, and the disks of the caches. */
 import { readFileSync } from "node:fs";
 import { cpus, freemem, totalmem } from "node:os";
 import { cacheFolder, hubCacheFolder } from "../../../lib/base/disk/cache-folder.ts";

@@ -8,7 +8,7 @@ import { checkSums } from "../../../lib/base/packages/stamp.ts";
 import { type FoundHardware, findHardware } from "./hardware.ts";
 import {
   type Architectures,
-  type FoundCard,
+  type FoundGpu,
   type FoundDriver,
   type FoundNvcc,
   setupScripts,
@@ -36,9 +36,9 @@ export interface Machine {
   readonly addonProblem: string | undefined;
   /** What addon and libtorch came in, for example `@seekrl/linux-x64 0.1.0`, all files as they were packed; none in a clone. */
   readonly packages: readonly string[];
-  /** Where it is found, a build compiles the kernels for cards too. */
+  /** Where it is found, a build compiles the kernels for GPUs too. */
   readonly nvcc: FoundNvcc | undefined;
-  /** The library of kernels for cards; undefined where it was not built. */
+  /** The library of kernels for GPUs; undefined where it was not built. */
   readonly kernels:
     | (Architectures & {
         readonly file: string;
@@ -89,7 +89,7 @@ async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kern
   const { architecturesOf } = await setupScripts.elf();
   const { LEAST_CAPABILITY } = await setupScripts.driver();
   const { code, ptx } = architecturesOf(file);
-  // What nvcc links in beside the kernels has code of its own, for lesser cards.
+  // What nvcc links in beside the kernels has code of its own, for lesser GPUs.
   const cuda = addon?.package?.stamp.kernels;
   return { file, code: code.filter((each) => each >= LEAST_CAPABILITY), ptx, cuda };
 }
@@ -120,9 +120,9 @@ export async function findMachine(): Promise<Machine> {
   };
 }
 
-/** How a card runs kernels: by machine code of its generation, by PTX of an earlier one, or not at all. */
+/** How a GPU runs kernels: by machine code of its generation, by PTX of an earlier one, or not at all. */
 export function kernelsFor(
-  { capability }: Pick<FoundCard, "capability">,
+  { capability }: Pick<FoundGpu, "capability">,
   { code, ptx }: Architectures,
 ): "code" | "ptx" | undefined {
   const [major = 0, minor = 0] = capability.split(".").map(Number);
@@ -145,18 +145,18 @@ function driverRemedy({ leastDrivers }: Machine): string {
 }
 
 /** Why `--device cuda` would run nothing, with the remedy; undefined when it would. */
-export function cardProblem(machine: Machine): string | undefined {
+export function gpuProblem(machine: Machine): string | undefined {
   const { driver, libtorch, kernels, driverRunsCuda, driverRunsKernels } = machine;
   const remedy = "Remedy: npx seekrl setup cuda.";
   if (!machine.platform.startsWith("linux "))
-    return `expected Linux, got ${machine.platform}. Remedy: a machine with Linux and an NVIDIA card.`;
+    return `expected Linux, got ${machine.platform}. Remedy: a machine with Linux and an NVIDIA GPU.`;
   if (driver.version === undefined)
     return (
-      `no NVIDIA driver (${driver.problem ?? "no card answers"}). ${driverRemedy(machine)}; ` +
-      "or let the container see the cards (docker run --gpus all); then npx seekrl setup cuda."
+      `no NVIDIA driver (${driver.problem ?? "no GPU answers"}). ${driverRemedy(machine)}; ` +
+      "or let the container see the GPUs (docker run --gpus all); then npx seekrl setup cuda."
     );
-  if (driver.cards.length === 0)
-    return `driver ${driver.version} shows no card (${driver.problem ?? "none is listed"}). ${remedy}`;
+  if (driver.gpus.length === 0)
+    return `driver ${driver.version} shows no GPU (${driver.problem ?? "none is listed"}). ${remedy}`;
   const problem = processorProblem(machine);
   if (problem !== undefined) return problem;
   if (libtorch?.cuda === undefined) return `libtorch in ${libtorch?.folder} is a CPU build. ${remedy}`;
@@ -169,7 +169,7 @@ export function cardProblem(machine: Machine): string | undefined {
       `driver ${driver.version} does not run CUDA ${kernels.cuda}, by which the kernels of this package were compiled. ` +
       `${driverRemedy(machine)}.`
     );
-  if (driver.cards.every((card) => kernelsFor(card, kernels) === undefined))
-    return `the library of kernels has no code for these cards. Remedy: ${buildCommand()}.`;
+  if (driver.gpus.every((gpu) => kernelsFor(gpu, kernels) === undefined))
+    return `the library of kernels has no code for these GPUs. Remedy: ${buildCommand()}.`;
   return undefined;
 }

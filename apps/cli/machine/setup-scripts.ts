@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { packageRoot } from "../../../lib/base/package-root.ts";
 
-/** A card of this machine. */
-export interface FoundCard {
+/** A GPU of this machine. */
+export interface FoundGpu {
   readonly name: string;
   /** Compute capability, for example `9.0`. */
   readonly capability: string;
@@ -12,11 +12,11 @@ export interface FoundCard {
   readonly gib: number | undefined;
 }
 
-/** What drives cards, and which there are. */
+/** What drives GPUs, and which there are. */
 export interface FoundDriver {
   readonly version: string | undefined;
-  readonly cards: readonly FoundCard[];
-  /** Why cards could not be listed. */
+  readonly gpus: readonly FoundGpu[];
+  /** Why GPUs could not be listed. */
   readonly problem: string | undefined;
 }
 
@@ -27,14 +27,14 @@ export interface Architectures {
 }
 
 interface DriverScript {
-  /** torch's builds for cards, with the oldest driver that runs them. */
+  /** torch's builds for GPUs, with the oldest driver that runs them. */
   readonly BUILDS: readonly { readonly cuda: string; readonly least: string }[];
   readonly LEAST_CAPABILITY: number;
   findDriver(): Promise<FoundDriver>;
   runsCuda(driverVersion: string, cuda: string): boolean;
 }
 
-/** NVIDIA's compiler, which the kernels for cards are built with. */
+/** NVIDIA's compiler, which the kernels for GPUs are built with. */
 export interface FoundNvcc {
   readonly path: string;
   /** For example `13.0`. */

@@ -23,7 +23,7 @@ export type PolicyFolders = Pick<PolicyChoice, "model" | "adapter" | "dtype" | "
 
 /** A policy's folders, how to load it, and how much its engine may hold. */
 interface EngineChoice extends PolicyChoice {
-  /** For keys and values. @default 1 on the CPU, what is free on a card */
+  /** For keys and values. @default 1 on the CPU, what is free on a GPU */
   readonly cacheGib?: number | undefined;
 }
 

@@ -22,7 +22,7 @@ export const modelOptions = inGroup("Model", {
     .enum(["float32", "bfloat16"])
     .optional()
     .describe(
-      "Form of the weights in memory (float32, on a card bfloat16; under an adapter as it was trained).",
+      "Form of the weights in memory (float32, on a GPU bfloat16; under an adapter as it was trained).",
     ),
   weights: z
     .enum(weightsForms)
@@ -45,7 +45,7 @@ export const engineOptions = inGroup("Model", {
     .gt(0)
     .optional()
     .describe(
-      "GiB for keys and values of sequences under way; the rest wait. 1 on the CPU, what is free on a card when left out.",
+      "GiB for keys and values of sequences under way; the rest wait. 1 on the CPU, what is free on a GPU when left out.",
     ),
 });
 

@@ -74,7 +74,7 @@ export const encoderForm = {
   dtype: z
     .enum(["float32", "bfloat16"])
     .default("float32")
-    .describe("Form of its weights; a card takes bfloat16."),
+    .describe("Form of its weights; a GPU takes bfloat16."),
   device: deviceName.optional().describe("What it runs on (cpu): cpu or cuda."),
 };
 

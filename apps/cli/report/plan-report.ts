@@ -9,7 +9,7 @@ import { textSums } from "../../../lib/plan/workload.ts";
 import { numParameters } from "../../../lib/train/memory/plan.ts";
 import { tableOf } from "./table.ts";
 
-/** Layouts on one number of cards. */
+/** Layouts on one number of GPUs. */
 export interface Outcome extends Plan {
   readonly devices: number;
 }
@@ -58,7 +58,7 @@ function rowOf({ seconds, memory, rolloutMemory, ...rest }: RatedLayout): string
   return [layoutText(rest), ...(rest.fits ? times.map(digits) : times.map(() => "")), ...cells];
 }
 
-/** All layouts on one number of cards, or the best on each of several. */
+/** All layouts on one number of GPUs, or the best on each of several. */
 function tableLines({ outcomes }: PlanShown): string[] {
   const [only] = outcomes;
   if (outcomes.length === 1 && only !== undefined) {
@@ -144,17 +144,17 @@ export function assumptionLines({ gpu, gpusPerMachine, networkGbits, training }:
   const percent = (share: number): string => `${Math.round(100 * share)} %`;
   const { workload, overlap, staleness, checkpointEvery } = training;
   return [
-    `a card reaches ${Math.round(device.flops / 1e12)} TFLOP/s of bf16 products (${percent(reached.flops)} of its data sheet), ${(device.bytesPerSecond / 1e12).toFixed(2)} TB/s of its memory (${percent(reached.memory)}), ${Math.round(device.link.bytesPerSecond / 1e9)} GB/s to each other card of its machine (${percent(reached.link)})`,
+    `a GPU reaches ${Math.round(device.flops / 1e12)} TFLOP/s of bf16 products (${percent(reached.flops)} of its data sheet), ${(device.bytesPerSecond / 1e12).toFixed(2)} TB/s of its memory (${percent(reached.memory)}), ${Math.round(device.link.bytesPerSecond / 1e9)} GB/s to each other GPU of its machine (${percent(reached.link)})`,
     `of that, training reaches ${percent(utilisation.train)} of the products, reading and scoring ${percent(utilisation.forward)}, decoding and updates ${percent(utilisation.memory)} of the memory; ${launches.perLayer} launches a layer of ${launches.kernelSeconds * 1e6} us`,
-    `${gpusPerMachine} cards a machine; between machines ${networkGbits} Gbit/s a card (${percent(reached.link)} reached); a message takes ${latencies.machine * 1e6} us within a machine, ${latencies.network * 1e6} us between`,
+    `${gpusPerMachine} GPUs a machine; between machines ${networkGbits} Gbit/s a GPU (${percent(reached.link)} reached); a message takes ${latencies.machine * 1e6} us within a machine, ${latencies.network * 1e6} us between`,
     `collectives are rings within machines, then between them; gradients are f32; messages of ${number(assumed.bucketWeights)} weights; from ZeRO 2 on they hide under ${percent(overlap)} of the pass that they belong to`,
     "ZeRO 2 reduces each micro-batch, ZeRO 3 gathers each layer in forward and backward of each, and all weights once for the engines; under an adapter all have the frozen weights; tensor parallelism adds two sums of f32 a layer and pass, made in pairs; * several tensor groups that train together are computed, and not there yet",
     `turns are ${percent(workload.spread)} around ${workload.responseTokens} tokens, ${workload.searches} searches of ${workload.searchSeconds} s, ${workload.observationTokens} tokens found; samples of a question read its prompt once; a rank begins ${percent(assumed.begunAtOnce)} of its questions at once; no drafts`,
-    `each card uses 90 % of its memory; a checkpoint every ${checkpointEvery} steps at ${assumed.diskBytesPerSecond / 1e9} GB/s a machine; trajectories travel at ${assumed.exchangeBytesPerSecond / 1e9} GB/s, ${assumed.exchangedBytesPerToken} bytes a token; 0.1 s of a step are fixed`,
+    `each GPU uses 90 % of its memory; a checkpoint every ${checkpointEvery} steps at ${assumed.diskBytesPerSecond / 1e9} GB/s a machine; trajectories travel at ${assumed.exchangeBytesPerSecond / 1e9} GB/s, ${assumed.exchangedBytesPerToken} bytes a token; 0.1 s of a step are fixed`,
     staleness === 0
       ? "rollouts wait for updates"
       : `rollouts may be ${staleness} steps behind: they and updates go on at once`,
-    "efficiency is against one card that could hold everything; every zero advantage is trained on; no card fails",
+    "efficiency is against one GPU that could hold everything; every zero advantage is trained on; no GPU fails",
   ];
 }
 

@@ -35,7 +35,11 @@ async function run({ name, plan }: PartTask): Promise<void> {
     const result = await parts[name](plan, { opened, onLine, signal: abort.signal });
     await say({ result });
   } catch (error) {
-    await say({ failure: { code: codeOf(error), message: messageOf(error) } });
+    const code = codeOf(error);
+    // Of a defect the stack is told too, as the demo's own process would.
+    const message =
+      code === undefined && error instanceof Error ? (error.stack ?? error.message) : messageOf(error);
+    await say({ failure: { code, message } });
   }
   if (process.connected) process.disconnect();
 }

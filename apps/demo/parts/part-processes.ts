@@ -76,7 +76,8 @@ async function runProcess(task: PartTask, { numThreads, onLine, ending }: Proces
   ending.addEventListener("abort", end, { once: true });
   try {
     if (ending.aborted) end();
-    else child.send(task);
+    // Where it has ended already, its exit says so.
+    else child.send(task, () => {});
     return await resultOf(child, task.name, onLine);
   } finally {
     ending.removeEventListener("abort", end);

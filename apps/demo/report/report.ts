@@ -1,6 +1,6 @@
 /** What the demo found: the table, the content of summary.json. */
 import type { QueryMode } from "../../../lib/text/observation.ts";
-import type { ModelEvaluation } from "../model-evaluation.ts";
+import type { Decoding, ModelEvaluation, WorldSearch } from "../model-evaluation.ts";
 import type { PartResults } from "../parts/parts.ts";
 import type { DrawnAndGreedy } from "./curve.ts";
 
@@ -9,11 +9,11 @@ const names = ["em", "f1", "searchShare", "rounds", "numQueries", "generatedToke
 /** Means over the held-out questions: shares from 0 to 1; rounds of retrieval, queries and generated tokens per question. */
 type Figures = Readonly<Record<(typeof names)[number], number>>;
 
-/** Of greedy answers, and of those whose tokens were drawn at temperature 1, as in training. */
-type BothDecodings = Figures & { readonly drawn: Figures };
+/** By how answers are chosen: the likeliest token each time, or tokens drawn at temperature 1, as in training. */
+type BothDecodings = Readonly<Record<Decoding, Figures>>;
 
 /** One model in one mode, behind the search with gaps and in a plain index of the same passages. */
-type ModelFigures = BothDecodings & { readonly plain: BothDecodings };
+type ModelFigures = Readonly<Record<WorldSearch, BothDecodings>>;
 
 /** One model in both modes. */
 type BothModes = Readonly<Record<QueryMode, ModelFigures>>;
@@ -55,11 +55,10 @@ function figures(result: Figures): Figures {
 }
 
 function modelFigures({ patchy, plain }: ModelEvaluation): ModelFigures {
-  const both = ({ greedy, drawn }: ModelEvaluation["plain"]): BothDecodings => ({
-    ...figures(greedy),
-    drawn: figures(drawn),
+  const both = ({ greedy, drawn }: ModelEvaluation[WorldSearch]): BothDecodings => ({
+    ...{ greedy: figures(greedy), drawn: figures(drawn) },
   });
-  return { ...both(patchy), plain: both(plain) };
+  return { patchy: both(patchy), plain: both(plain) };
 }
 
 /** The figures of every model. */
@@ -80,8 +79,9 @@ export function summarize(found: DemoFindings, counts: DemoCounts): DemoSummary 
 }
 
 /** Exact match, the mean of both kinds of search, which training has mixed. */
-export function bothSearches({ em, drawn, plain }: ModelFigures): DrawnAndGreedy {
-  return { drawn: (drawn.em + plain.drawn.em) / 2, greedy: (em + plain.em) / 2 };
+export function bothSearches({ patchy, plain }: ModelFigures): DrawnAndGreedy {
+  const mean = (decoding: Decoding): number => (patchy[decoding].em + plain[decoding].em) / 2;
+  return { drawn: mean("drawn"), greedy: mean("greedy") };
 }
 
 const percent = (share: number): string => (100 * share).toFixed(1);
@@ -118,18 +118,23 @@ const smokeLine = ({ questions, steps }: DemoSummary): string =>
 
 /** What RL adds, and what parallel queries do, in the figures that training is about: the drawn ones. */
 function gainLines({ single, multi, control }: DemoSummary): string[] {
-  const gain = (em: (figures: ModelFigures) => number): string => {
+  const gain = (decoding: Decoding, search: WorldSearch): string => {
+    const em = (figures: ModelFigures): number => figures[search][decoding].em;
     const of = (mode: QueryMode, { before, after }: ModeFigures): string =>
       signed(100 * (em(after) - Math.max(em(control[mode]), em(before))));
     return `${of("single", single)} (single), ${of("multi", multi)} (multi)`;
   };
-  const [alone, parallel] = [single.after.drawn, multi.after.drawn];
-  const fewer = 100 * (1 - parallel.rounds / alone.rounds);
+  const gains = (decoding: Decoding): string =>
+    `  ${decoding} ${gain(decoding, "patchy")}; in a plain index ${gain(decoding, "plain")}`;
+  const parallel = (search: WorldSearch): string => {
+    const [one, many] = [single.after[search].drawn, multi.after[search].drawn];
+    return `${(100 * (1 - many.rounds / one.rounds)).toFixed(0)} % fewer rounds, ${signed(100 * (many.em - one.em))} points of EM`;
+  };
   return [
     "RL over the better of start and control, in points of EM:",
-    `  drawn ${gain(({ drawn }) => drawn.em)}; in a plain index ${gain(({ plain }) => plain.drawn.em)}`,
-    `  greedy ${gain(({ em }) => em)}; in a plain index ${gain(({ plain }) => plain.em)}`,
-    `Parallel queries after RL: ${fewer.toFixed(0)} % fewer rounds, ${signed(100 * (parallel.em - alone.em))} points of EM (drawn).`,
+    gains("drawn"),
+    gains("greedy"),
+    `Parallel queries after RL (drawn): ${parallel("patchy")}; in a plain index ${parallel("plain")}.`,
   ];
 }
 
@@ -145,10 +150,10 @@ function signed(points: number): string {
 }
 
 function row(mode: string, name: string, figures: ModelFigures): string {
-  const cells = ({ em, drawn }: BothDecodings): string[] => [
-    ...[percent(drawn.em), percent(em), drawn.rounds.toFixed(2)],
+  const cells = ({ drawn, greedy }: BothDecodings): string[] => [
+    ...[percent(drawn.em), percent(greedy.em), drawn.rounds.toFixed(2)],
   ];
-  return line(mode, name, cells(figures), cells(figures.plain));
+  return line(mode, name, cells(figures.patchy), cells(figures.plain));
 }
 
 function line(mode: string, name: string, gaps: readonly string[], plain: readonly string[]): string {

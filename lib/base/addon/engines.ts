@@ -30,7 +30,7 @@ export interface NativeEngineEvent {
 export interface NativeEngineSizes {
   /** 0: what the bytes hold. */
   readonly numBlocks: number;
-  /** 0: the usual ones on the CPU, on a card what there is. */
+  /** 0: the usual ones on the CPU, on a GPU what there is. */
   readonly cacheBytes: number;
   readonly blockTokens: number;
   /** That a sequence may grow to, if the blocks can hold it. */

@@ -36,7 +36,7 @@ const onMacos: readonly Library[] = [
 export function libraryRemedy(path: string, { isThere }: { readonly isThere: boolean }): string {
   const isCuda = /^lib(cu|nv|nccl|c10_cuda|torch_cuda)/.test(basename(path));
   if (!isClone() && !isCuda)
-    return "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for cards";
+    return "set SEEKRL_LIBTORCH to a whole libtorch, or unset it; npx seekrl setup cuda brings one for GPUs";
   const call = isClone() ? buildCommand() : "npx seekrl setup cuda";
   return isThere ? `remove the folder of this libtorch, then ${call}` : call;
 }

@@ -1,7 +1,7 @@
 /** Vectors: indexes of them, and files of rows. */
 import type { Handle, NativeHits } from "./handle.ts";
 
-/** Vectors, the exports of native/node/search/vector_api.cpp and vector_card_api.cpp. */
+/** Vectors, the exports of native/node/search/vector_api.cpp and vector_gpu_api.cpp. */
 export interface NativeVectors {
   vectorIndexCreate(options: object): Handle<"vectorIndex">;
   /** `verify`: reads and checks every byte of the file, not its header alone. */
@@ -38,21 +38,21 @@ export interface NativeVectors {
     numRemoved: number;
   };
   vectorIndexClose(index: Handle<"vectorIndex">): void;
-  /** An exact index on a card; its vectors go there when they are uploaded or searched. */
-  vectorCardCreate(
+  /** An exact index on a GPU; its vectors go there when they are uploaded or searched. */
+  vectorGpuCreate(
     index: Handle<"vectorIndex">,
     rescore: Handle<"vectorIndex"> | undefined,
     device: string,
-  ): Handle<"vectorCard">;
-  vectorCardUpload(card: Handle<"vectorCard">, numRows: number): Promise<void>;
-  vectorCardSearch(
-    card: Handle<"vectorCard">,
+  ): Handle<"vectorGpu">;
+  vectorGpuUpload(gpu: Handle<"vectorGpu">, numRows: number): Promise<void>;
+  vectorGpuSearch(
+    gpu: Handle<"vectorGpu">,
     queries: Float32Array,
     options: { topK: number; overFetch: number; numRows: number },
     allowed: Uint8Array | undefined,
     rescore: Handle<"vectorIndex"> | undefined,
   ): Promise<NativeHits>;
-  vectorCardClose(card: Handle<"vectorCard">): void;
+  vectorGpuClose(gpu: Handle<"vectorGpu">): void;
   vectorRowsWriterOpen(path: string, format: object): Promise<Handle<"vectorRowsWriter">>;
   vectorRowsWriterAdd(writer: Handle<"vectorRowsWriter">, vectors: Float32Array): Promise<void>;
   vectorRowsWriterCount(writer: Handle<"vectorRowsWriter">): number;

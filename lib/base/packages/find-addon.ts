@@ -10,7 +10,7 @@ import { checkSums } from "./stamp.ts";
 
 /** Files to load, and what they came from. */
 export interface FoundAddon {
-  /** Of the addons; the library of kernels for cards stands beside them. */
+  /** Of the addons; the library of kernels for GPUs stands beside them. */
   readonly folder: string;
   readonly libtorch: LibtorchFolder;
   /** Undefined in a clone. */
@@ -20,7 +20,7 @@ export interface FoundAddon {
 /** The addons' files: both are there in a build and in a package. */
 export const addonFiles = { preload: "seekrl_preload.node", engine: "seekrl.node" } as const;
 
-/** The library of kernels for cards, which stands beside them where it was built. */
+/** The library of kernels for GPUs, which stands beside them where it was built. */
 export const kernelsFile = "libseekrl_cuda.so";
 
 /** What `npm run build` made, with the libtorch that it found. */

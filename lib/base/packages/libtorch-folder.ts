@@ -71,7 +71,7 @@ function parseChosen(file: string, remedy: string): LibtorchFolder {
 function chosenFolder(addon: FoundPackage, env: NodeJS.ProcessEnv): LibtorchFolder | undefined {
   const file = cacheFolder("libtorch.json", env);
   if (!existsSync(file)) return undefined;
-  const remedy = `npx seekrl setup cuda, or remove ${file} to go on without a card`;
+  const remedy = `npx seekrl setup cuda, or remove ${file} to go on without a GPU`;
   const chosen = parseChosen(file, remedy);
   requireVersion(libtorchVersion(chosen.folder), chosen.folder, addon, remedy);
   return chosen;

@@ -14,7 +14,7 @@ export interface Stamp {
   readonly napi?: number;
   /** The libtorch that the addon was built for, or that the package holds. */
   readonly libtorch?: string;
-  /** The CUDA that its kernels for cards were compiled by; undefined where it has none. */
+  /** The CUDA that its kernels for GPUs were compiled by; undefined where it has none. */
   readonly kernels?: string;
   readonly files: Readonly<Record<string, { readonly bytes: number; readonly sha256: string }>>;
 }

@@ -6,7 +6,7 @@ export interface Place {
   readonly rank: number;
   /** Processes in all; at least 2. */
   readonly size: number;
-  /** From 0 to `localSize - 1`: which of this machine's processes, and so which of its cards. */
+  /** From 0 to `localSize - 1`: which of this machine's processes, and so which of its GPUs. */
   readonly localRank: number;
   /** Processes on this machine. */
   readonly localSize: number;

@@ -7,7 +7,7 @@ const remedy = "SkyPilot sets it for the run commands of a task";
 
 /**
  * SKYPILOT_NODE_RANK, SKYPILOT_NODE_IPS, SKYPILOT_NUM_NODES and SKYPILOT_NUM_GPUS_PER_NODE
- * (https://docs.skypilot.co/en/latest/running-jobs/environment-variables.html). One process runs on a node: with more cards
+ * (https://docs.skypilot.co/en/latest/running-jobs/environment-variables.html). One process runs on a node: with more GPUs
  * than one, `seekrl launch` starts one for each.
  */
 export const skypilot: Launcher = {
@@ -18,7 +18,7 @@ export const skypilot: Launcher = {
     const because = "below SKYPILOT_NUM_NODES";
     const rank = wholeOf(environment, "SKYPILOT_NODE_RANK", { to: size - 1, because, remedy });
     if (size === 1) return undefined;
-    refuseIdleCards(environment);
+    refuseIdleGpus(environment);
     const port = portOf(environment, "leave it out or name a port", usualPort);
     const [address = ""] = addresses;
     return { rank, size, localRank: 0, localSize: 1, address, port, isServedByLauncher: false, restarts: 0 };
@@ -32,11 +32,11 @@ function sizeOf(environment: Environment, addresses: readonly string[]): number 
   throw variableError(environment, "SKYPILOT_NODE_IPS", { expected, remedy });
 }
 
-function refuseIdleCards(environment: Environment): void {
+function refuseIdleGpus(environment: Environment): void {
   const name = "SKYPILOT_NUM_GPUS_PER_NODE";
   if (Number(variableOf(environment, name) ?? 0) <= 1) return;
   throw variableError(environment, name, {
     expected: "0 or 1 where each node runs one process",
-    remedy: `start one for each card: seekrl launch --processes $${name} --machines $SKYPILOT_NUM_NODES ...`,
+    remedy: `start one for each GPU: seekrl launch --processes $${name} --machines $SKYPILOT_NUM_NODES ...`,
   });
 }

@@ -13,7 +13,7 @@ export interface CacheNeed {
 
 /** The engine's cache, and how many requests may wait for it. */
 interface AdmissionOptions {
-  /** Its blocks may become fewer or more while it runs, on a card. */
+  /** Its blocks may become fewer or more while it runs, on a GPU. */
   readonly engine: Pick<Engine, "blocks" | "blockTokens">;
   /** Requests that wait; more are refused. */
   readonly maxWaiting: number;

@@ -23,7 +23,7 @@ export interface MemoryPlan {
   readonly activations: number;
   /** Logits of the rows that the head takes at once, and its copies of them. */
   readonly head: number;
-  /** On a card: what attention keeps of its splits, and quantised weights that are widened; 0 on the CPU. */
+  /** On a GPU: what attention keeps of its splits, and quantised weights that are widened; 0 on the CPU. */
   readonly scratch: number;
   /** Keys and values of the engine, at most; given back while activations, head and scratch are there. */
   readonly cache: number;
@@ -50,7 +50,7 @@ interface StateForm {
 
 /** What a training is made of. */
 export interface TrainingSizes extends Omit<ModelSizes, "hasAdapter">, StateForm {
-  /** Where it runs. Activations count as the CPU keeps them, in f32, which is more than a card does. @default "cpu" */
+  /** Where it runs. Activations count as the CPU keeps them, in f32, which is more than a GPU does. @default "cpu" */
   readonly device?: string | undefined;
   /** How the base of an adapter is quantised. @default in `dtype` */
   readonly weights?: QuantisedWeights | undefined;
@@ -194,7 +194,7 @@ export function largestBatch(
 
 /**
  * Logits in f32, whose gradient takes their place; for a quantised head the CPU rounds it beside them. And what attention
- * and quantised products of a card work in.
+ * and quantised products of a GPU work in.
  */
 function kernelBytes({ config, weights, batch, device = "cpu" }: TrainingSizes) {
   const { numKvHeads, headDim, vocabSize } = config;
@@ -220,7 +220,7 @@ function workBytes({ config, dtype }: ModelSizes, { tokens }: BatchSizes): numbe
  *
  * @param sizes - of model, optimiser and micro-batch, and what else there is
  * @returns bytes, part by part
- * @throws ERR_DEVICE for a card whose kernels are not there
+ * @throws ERR_DEVICE for a GPU whose kernels are not there
  * @example
  * const sizes = { config: model.config, dtype: "float32", batch: { tokens: 512, rows: 153 } } as const;
  * assert.equal(trainingMemory(sizes).gradients, 4 * model.numParameters);

@@ -1,6 +1,6 @@
 // Run by the build: whether our declarations of Gloo agree with the libtorch at hand. Two ranks, one thread each, do
 // every collective; the exit status says whether the sums are right. With a rank, a port and a kind of device ("cuda"
-// or the tests' "emulated") it is one of two processes whose collectives are on cards.
+// or the tests' "emulated") it is one of two processes whose collectives are on GPUs.
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
@@ -98,7 +98,7 @@ void check() {
 }
 
 // The library of the tests' device brings the device.
-void check_cards(int rank, int port, const std::string& kind) {
+void check_gpus(int rank, int port, const std::string& kind) {
   const auto type = kind == "cuda" ? at::DeviceType::CUDA : at::DeviceType::PrivateUse1;
   nccl::library(type);
   check_rank(rank, port, at::Device(type, 0), std::chrono::seconds(3));
@@ -111,7 +111,7 @@ void check_cards(int rank, int port, const std::string& kind) {
 int main(int argc, char** argv) {
   try {
     if (argc == 1) seekrl::comm::check();
-    if (argc == 4) seekrl::comm::check_cards(std::stoi(argv[1]), std::stoi(argv[2]), argv[3]);
+    if (argc == 4) seekrl::comm::check_gpus(std::stoi(argv[1]), std::stoi(argv[2]), argv[3]);
     return 0;
   } catch (const std::exception& error) {
     if (argc == 4) {

@@ -37,7 +37,7 @@ void find(void* file, const char* name, Function& function) {
 Library opened(c10::DeviceType type) {
   const std::string path = file_of(type);
   void* const file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  require(file != nullptr, ErrorCode::kDevice, "NCCL, which moves numbers between cards, is not here: ", dlerror(),
+  require(file != nullptr, ErrorCode::kDevice, "NCCL, which moves numbers between GPUs, is not here: ", dlerror(),
           ". Remedy: install libnccl2 or the wheel nvidia-nccl, and name the file in SEEKRL_NCCL");
   Library library{};
   find(file, "ncclGetVersion", library.version);
@@ -63,7 +63,7 @@ Library opened(c10::DeviceType type) {
 }  // namespace
 
 const Library& library(c10::DeviceType type) {
-  static const Library library = opened(type);  // there is one kind of card in a process
+  static const Library library = opened(type);  // there is one kind of GPU in a process
   return library;
 }
 

@@ -1,5 +1,5 @@
 // NCCL by its C interface, opened while the process runs, so that one addon serves machines with and without it. The
-// process group for cards that libtorch has lives in its CUDA library, whose headers a build without CUDA lacks.
+// process group for GPUs that libtorch has lives in its CUDA library, whose headers a build without CUDA lacks.
 #pragma once
 
 #include <c10/core/DeviceType.h>

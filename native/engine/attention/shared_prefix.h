@@ -1,4 +1,4 @@
-// Keys that neighbours in a batch begin with, so that a card reads them once for the rows of several sequences.
+// Keys that neighbours in a batch begin with, so that a GPU reads them once for the rows of several sequences.
 #pragma once
 
 #include <cstdint>

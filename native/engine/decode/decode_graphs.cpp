@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "engine/attention/card_attention.h"
-#include "ops/card/card.h"
+#include "engine/attention/gpu_attention.h"
+#include "ops/gpu/gpu.h"
 
 #if __has_include(<ATen/core/GraphImplInterface.h>)
 #include <ATen/core/GraphImplInterface.h>
@@ -42,7 +42,7 @@ void end_capture(at::GraphImplInterface& graph) {
 
 // What one shape has launched.
 struct DecodeGraphs::Step {
-  CardAttention attention;
+  GpuAttention attention;
   model::AdapterRows adapters;                    // of its last run
   std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
   bool has_run = false;                           // a launch made what later ones share, and captures must not make
@@ -62,8 +62,7 @@ void DecodeGraphs::clear() {
 void DecodeGraphs::make_scratch(Shape shape) {
   const auto [num_rows, max_keys, shares_keys] = shape;
   const model::DecoderConfig& config = decoder_.config();
-  const int64_t size =
-      ops::card().paged_attention_scratch_floats(num_rows, config.num_heads, config.head_dim, max_keys);
+  const int64_t size = ops::gpu().paged_attention_scratch_floats(num_rows, config.num_heads, config.head_dim, max_keys);
   if (scratch_.defined() && scratch_.numel() >= size) return;
   clear();
   scratch_ = at::empty({size}, at::device(decoder_.device()).dtype(at::kFloat));
@@ -86,7 +85,7 @@ void DecodeGraphs::run(int64_t num_rows, int64_t max_keys, bool shares_keys, con
   const Shape shape = {std::min(bucket_of(num_rows), state_.max_rows()), keys_bucket(max_keys), shares_keys};
   make_scratch(shape);
   std::unique_ptr<Step>& step = steps_[shape];
-  if (step == nullptr) step = std::make_unique<Step>(CardAttention(decoder_.config(), pool_));
+  if (step == nullptr) step = std::make_unique<Step>(GpuAttention(decoder_.config(), pool_));
   if (step->adapters != adapters) {
     step->graph.reset();
     step->adapters = adapters;
@@ -115,8 +114,8 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
       decoder_.forward(state_.ids(num_rows), state_.positions(num_rows), step.attention, {}, step.adapters);
   const at::Tensor logits_SV = decoder_.logits(hidden_SD);
   void* const stream = ops::stream_of(hidden_SD);
-  ops::require_launched(ops::card().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
-  ops::require_launched(ops::card().next_step(state_.next_step(num_rows), stream));
+  ops::require_launched(ops::gpu().sample(state_.sample_call(logits_SV, decoder_.config().logit_softcap), stream));
+  ops::require_launched(ops::gpu().next_step(state_.next_step(num_rows), stream));
   step.has_run = true;
 }
 

@@ -1,4 +1,4 @@
-// A decoding step on a card as one graph of launches for each size of batch, so that the host asks for it once, not for
+// A decoding step on a GPU as one graph of launches for each size of batch, so that the host asks for it once, not for
 // each kernel.
 #pragma once
 

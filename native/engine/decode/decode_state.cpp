@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "engine/sampling/card_sampler.h"
-#include "ops/card/card.h"
-#include "ops/card/transfer.h"
+#include "engine/sampling/gpu_sampler.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::engine {
 
@@ -78,7 +78,7 @@ void DecodeState::send_edits() {
   const at::Tensor there = at::empty({2 * std::ssize(edits_)}, words_.options());
   ops::send(there, edits_.data());
   const auto* const edits = reinterpret_cast<const cuda::WordEdit*>(there.const_data_ptr<int32_t>());
-  ops::require_launched(ops::card().edit_words(at(0), edits, std::ssize(edits_), ops::stream_of(words_)));
+  ops::require_launched(ops::gpu().edit_words(at(0), edits, std::ssize(edits_), ops::stream_of(words_)));
   edits_.clear();
 }
 

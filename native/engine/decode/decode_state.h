@@ -1,4 +1,4 @@
-// The inputs of decoding steps, kept on the card from step to step: what a step draws moves them on there, and the host
+// The inputs of decoding steps, kept on the GPU from step to step: what a step draws moves them on there, and the host
 // sends what it changes.
 #pragma once
 
@@ -37,7 +37,7 @@ class DecodeState {
 
   int64_t max_rows() const { return max_rows_; }
   int64_t table_stride() const { return table_stride_; }
-  // All of the card's memory.
+  // All of the GPU's memory.
   at::Tensor ids(int64_t num_rows) const { return words_.narrow(0, place(kIds), num_rows); }
   at::Tensor positions(int64_t num_rows) const { return words_.narrow(0, place(kPositions), num_rows); }
   const int32_t* slots() const { return at(place(kSlots)); }

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/attention/card_attention.h"
-#include "engine/sampling/card_sampler.h"
-#include "ops/card/card.h"
-#include "ops/card/transfer.h"
+#include "engine/attention/gpu_attention.h"
+#include "engine/sampling/gpu_sampler.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::engine {
 
@@ -30,7 +30,7 @@ bool Flight::can_carry(const std::vector<Row>& rows) {
 }
 
 void Flight::begin(const std::vector<Row>& rows, const std::vector<SampleRequest>& requests) {
-  CardRequests packed = pack_requests(requests, decoder_.config().vocab_size, decoder_.device());
+  GpuRequests packed = pack_requests(requests, decoder_.config().vocab_size, decoder_.device());
   places_.clear();
   lists_top_ = any_lists_top(requests);
   adapters_ = {};

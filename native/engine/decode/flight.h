@@ -1,4 +1,4 @@
-// Decoding on a card with the host one step behind: a step is asked for before the draws of the last one are home.
+// Decoding on a GPU with the host one step behind: a step is asked for before the draws of the last one are home.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -18,7 +18,7 @@ namespace seekrl::engine {
 
 // A batch whose rows each decode a token a step, from the scheduler's choice of it until its rows have ended or others
 // want to run; for one step where draws need what the host makes of the last ones: masks, or edits of logits. Its
-// sequences are a token behind the card for as long as a step is under way.
+// sequences are a token behind the GPU for as long as a step is under way.
 class Flight {
  public:
   // All outlive it. max_tokens: of any sequence.
@@ -55,7 +55,7 @@ class Flight {
   struct Place {
     Sequence* sequence;      // null: it has left
     int64_t limit;           // of its tokens
-    int64_t num_blocks = 0;  // that the card knows of
+    int64_t num_blocks = 0;  // that the GPU knows of
   };
   struct PendingDraws {
     at::Tensor drawn;  // pinned
@@ -70,7 +70,7 @@ class Flight {
   DecodeState state_;
   DecodeGraphs graphs_;
   std::vector<Place> places_;
-  at::Tensor edits_;  // of the rows' logits, on the card; undefined without
+  at::Tensor edits_;  // of the rows' logits, on the GPU; undefined without
   model::AdapterRows adapters_;
   bool shares_keys_ = false;
   bool lists_top_ = false;

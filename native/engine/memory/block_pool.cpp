@@ -15,7 +15,7 @@ namespace seekrl::engine {
 namespace {
 
 BlockLayout layout_of(at::ScalarType dtype, at::Device device) {
-  if (!device.is_cpu()) return BlockLayout::kOnCard;
+  if (!device.is_cpu()) return BlockLayout::kOnGpu;
   return dtype == at::kBFloat16 ? BlockLayout::kPaired : BlockLayout::kByHead;
 }
 
@@ -33,7 +33,7 @@ BlockPool::BlockPool(const model::DecoderConfig& config, int64_t block_tokens, a
   require(layout_ == BlockLayout::kByHead || block_tokens % kernels::kPairedTokens == 0, ErrorCode::kArgument,
           "blockTokens: expected a multiple of ", kernels::kPairedTokens, " for a bfloat16 model, got ", block_tokens);
   require(!is_coded() || !device.is_cpu(), ErrorCode::kDevice,
-          "cacheDtype: e4m3: expected a model on a card, got one on the CPU; leave it out");
+          "cacheDtype: e4m3: expected a model on a GPU, got one on the CPU; leave it out");
 }
 
 void BlockPool::free_all(int64_t num_blocks) {

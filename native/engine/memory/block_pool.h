@@ -15,12 +15,12 @@ namespace seekrl::engine {
 
 // How a block's keys and values lie. By head, for the CPU's kernel in f32: keys [K, C, block_tokens], values
 // [K, block_tokens, C], so that decoding reads both front to back. Paired, for its kernel in bf16: see
-// kernels::PairedKeyValues, keys [K, C / 2, block_tokens, 2], values [K, block_tokens / 2, C, 2]. For a card's kernels:
+// kernels::PairedKeyValues, keys [K, C / 2, block_tokens, 2], values [K, block_tokens / 2, C, 2]. For a GPU's kernels:
 // both [K, block_tokens, C].
-enum class BlockLayout { kByHead, kPaired, kOnCard };
+enum class BlockLayout { kByHead, kPaired, kOnGpu };
 
 // What a block holds: numbers of the model's dtype, or codes of 8 bits with a scale for each head of each token
-// (kernels/cuda/attention/paged.h), a bit more than half as many bytes; on a card alone. Numbers become others as
+// (kernels/cuda/attention/paged.h), a bit more than half as many bytes; on a GPU alone. Numbers become others as
 // codes, so that what is generated over them has not the log-probabilities that training computes.
 enum class CacheDtype { kModel, kE4m3 };
 

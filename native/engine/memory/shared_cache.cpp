@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "engine/memory/step_bytes.h"
-#include "ops/card/memory.h"
+#include "ops/gpu/memory.h"
 
 namespace seekrl::engine {
 
@@ -35,10 +35,9 @@ void take_alike(BlockPool& pool, const WantedCache& wanted, const model::Decoder
   int64_t own = wanted.num_blocks;
   if (wanted.step_bytes > 0) own = blocks_in(room_beside_step(device, wanted.step_bytes), pool, own);
   for (int64_t num_blocks = decoder.parallel().least(own);; num_blocks /= 2) {
-    require(
-        num_blocks > 0, ErrorCode::kMemory,
-        "tensor parallelism: generate: expected room for a block of keys and values on the card of each rank; close "
-        "what else is on it");
+    require(num_blocks > 0, ErrorCode::kMemory,
+            "tensor parallelism: generate: expected room for a block of keys and values on the GPU of each rank; close "
+            "what else is on it");
     if (decoder.parallel().least(has_taken(pool, num_blocks, device) ? 1 : 0) == 1) return;
     if (pool.has_storage()) pool.drop_storage();
   }

@@ -10,7 +10,7 @@ namespace seekrl::engine {
 
 struct WantedCache {
   int64_t num_blocks;      // at most
-  int64_t step_bytes = 0;  // what a step takes beside them, where each card has to say for how many it has room; else 0
+  int64_t step_bytes = 0;  // what a step takes beside them, where each GPU has to say for how many it has room; else 0
 };
 
 // Blocks that `num_bytes` hold, at least one and no more than `most`.

@@ -1,4 +1,4 @@
-// How much a step runs on a card whose memory it must fit into.
+// How much a step runs on a GPU whose memory it must fit into.
 #pragma once
 
 #include <cstdint>

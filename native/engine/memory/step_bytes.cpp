@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "engine/attention/card_attention.h"
-#include "ops/card/card.h"
-#include "ops/card/memory.h"
-#include "ops/card/paged_attention.h"
-#include "ops/card/products/token_logprob.h"
+#include "engine/attention/gpu_attention.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/memory.h"
+#include "ops/gpu/paged_attention.h"
+#include "ops/gpu/products/token_logprob.h"
 
 namespace seekrl::engine {
 
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kHalf = 2, kFloat = 4;  // bytes
 // Of each token: ids, position, slot, row and tile of it, 8 bytes at most, and the angles it is turned by.
 constexpr int64_t kTokenInputs = 5 * 8;
-constexpr int64_t kReserve = 10;  // one of so many of the card's bytes
+constexpr int64_t kReserve = 10;  // one of so many of the GPU's bytes
 
 // Residual, its normed copy, a layer's sum and one more, beside the widest of what attention and network make of them.
 int64_t layer_numbers(const model::DecoderConfig& config) {
@@ -38,7 +38,7 @@ int64_t step_bytes(const model::DecoderConfig& config, const StepSizes& sizes) {
   const int64_t scores = std::min(num_tokens * vocab, ops::kChunkLogits) * kFloat;
   const auto splits = [&](int64_t count) {
     return kFloat *
-           ops::card().paged_attention_scratch_floats(count, config.num_heads, config.head_dim, sizes.max_tokens);
+           ops::gpu().paged_attention_scratch_floats(count, config.num_heads, config.head_dim, sizes.max_tokens);
   };
   // Longer chunks keep nothing of splits.
   const int64_t num_split = std::min(num_tokens, num_rows * prefill_tokens(config.num_heads, config.num_kv_heads));
@@ -48,7 +48,7 @@ int64_t step_bytes(const model::DecoderConfig& config, const StepSizes& sizes) {
 }
 
 int64_t room_beside_step(at::Device device, int64_t step_bytes) {
-  const ops::CardMemory memory = ops::memory_of(device);
+  const ops::GpuMemory memory = ops::memory_of(device);
   return std::max<int64_t>(0, memory.free_bytes - memory.all_bytes / kReserve - step_bytes);
 }
 

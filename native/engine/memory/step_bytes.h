@@ -1,4 +1,4 @@
-// What a card has room for beside a step of the engine.
+// What a GPU has room for beside a step of the engine.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -20,7 +20,7 @@ struct StepSizes {
 // Computed from the shapes.
 int64_t step_bytes(const model::DecoderConfig& config, const StepSizes& sizes);
 
-// What is free of a card, less a tenth of all for what else is on it and for what lies in pieces, less a step's.
+// What is free of a GPU, less a tenth of all for what else is on it and for what lies in pieces, less a step's.
 int64_t room_beside_step(at::Device device, int64_t step_bytes);
 
 }  // namespace seekrl::engine

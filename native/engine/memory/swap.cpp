@@ -1,4 +1,4 @@
-// Blocks lie apart in each layer: they are gathered on the card, and cross in one piece.
+// Blocks lie apart in each layer: they are gathered on the GPU, and cross in one piece.
 #include "engine/memory/swap.h"
 
 #include <ATen/ops/empty.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "ops/card/transfer.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::engine {
 
@@ -27,7 +27,7 @@ int64_t host_bytes(const BlockPool& pool, int64_t num_blocks) {
   return num_blocks / most * bytes(most) + bytes(num_blocks % most);
 }
 
-at::Tensor on_card(const BlockPool& pool, const int32_t* blocks, int64_t count) {
+at::Tensor on_gpu(const BlockPool& pool, const int32_t* blocks, int64_t count) {
   const std::vector<int64_t> numbers(blocks, blocks + count);
   const at::Tensor there = at::empty({count}, at::device(pool.storage().device()).dtype(at::kLong));
   ops::send(there, numbers.data());
@@ -44,10 +44,10 @@ std::shared_ptr<const SwappedBlocks> SwapSpace::swap_out(const BlockPool& pool,
   try {
     for (int64_t first = 0; first < num_blocks; first += piece_blocks(pool)) {
       const int64_t count = std::min(piece_blocks(pool), num_blocks - first);
-      const at::Tensor gathered = pool.storage().index_select(1, on_card(pool, &blocks[first], count));
+      const at::Tensor gathered = pool.storage().index_select(1, on_gpu(pool, &blocks[first], count));
       swapped->pieces_.push_back(ops::copied_home(gathered));
     }
-  } catch (const c10::Error&) {  // of the card's memory or, a plain one, of the host's pinned memory
+  } catch (const c10::Error&) {  // of the GPU's memory or, a plain one, of the host's pinned memory
     return nullptr;
   }
   return swapped;
@@ -62,7 +62,7 @@ bool SwapSpace::swap_in(BlockPool& pool, const SwappedBlocks& swapped, const std
                     from = std::max(first, num_found);
       if (from < end) {
         const at::Tensor gathered = piece.to(pool.storage().device(), /*non_blocking=*/true);
-        pool.storage().index_copy_(1, on_card(pool, &blocks[from], end - from),
+        pool.storage().index_copy_(1, on_gpu(pool, &blocks[from], end - from),
                                    gathered.narrow(1, from - first, end - from));
       }
       first += piece.size(1);

@@ -9,7 +9,7 @@
 
 namespace seekrl::engine {
 
-// All of them but the mask as a card is told of them: at most one a token, in ascending order.
+// All of them but the mask as a GPU is told of them: at most one a token, in ascending order.
 std::vector<cuda::LogitEdit> edits_of(const SampleRequest& request);
 
 // Whether edit_logits would change anything.

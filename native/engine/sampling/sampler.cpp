@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "engine/sampling/bound.h"
-#include "engine/sampling/card_sampler.h"
+#include "engine/sampling/gpu_sampler.h"
 #include "engine/sampling/row_edits.h"
 #include "engine/sampling/top.h"
 #include "kernels/sampling.h"
@@ -112,7 +112,7 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
 
 std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap,
                            int64_t part) {
-  if (!logits_RV.device().is_cpu()) return sample_on_card(logits_RV.to(at::kFloat), requests, softcap, part);
+  if (!logits_RV.device().is_cpu()) return sample_on_gpu(logits_RV.to(at::kFloat), requests, softcap, part);
   const at::Tensor rows_RV = logits_RV.to(at::kFloat).contiguous();
   if (softcap > 0) ops::softcap_(rows_RV, softcap);
   const float* logits = rows_RV.const_data_ptr<float>();

@@ -37,7 +37,7 @@ struct Sample {
 
 // logits_RV: any floating dtype and device, bounded in place first where softcap is more than 0: x becomes softcap
 // tanh(x / softcap). One request per row. part > 0: log-probabilities and entropies are computed from those of parts of
-// so many logits, as ranks that share the vocabulary do (ops/head/row_parts.h; on a card combine_scores).
+// so many logits, as ranks that share the vocabulary do (ops/head/row_parts.h; on a GPU combine_scores).
 std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap = 0,
                            int64_t part = 0);
 

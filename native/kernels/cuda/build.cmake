@@ -1,4 +1,4 @@
-# The kernels for CUDA: a library of their own, which the addon opens when it finds a card, and the same sources on the
+# The kernels for CUDA: a library of their own, which the addon opens when it finds a GPU, and the same sources on the
 # test's emulator. Neither needs libtorch. scripts/setup asks for the library where libtorch is a CUDA build.
 option(SEEKRL_CUDA "Compile the kernels for CUDA, where there is nvcc" OFF)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
@@ -6,7 +6,7 @@ file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
 if(SEEKRL_CUDA)
   find_program(SEEKRL_NVCC nvcc HINTS ENV CUDA_HOME /usr/local/cuda PATH_SUFFIXES bin)
 endif()
-# Code for the first runs on every later card of its generation, its PTX on all later ones. "all" is what a release has.
+# Code for the first runs on every later GPU of its generation, its PTX on all later ones. "all" is what a release has.
 set(SEEKRL_CUDA_ARCHITECTURES "80" CACHE STRING "Compute capabilities to compile for, or all")
 set(CUDA_ARCHITECTURES ${SEEKRL_CUDA_ARCHITECTURES})
 if(CUDA_ARCHITECTURES STREQUAL "all")
@@ -34,7 +34,7 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
     list(APPEND CUDA_FLAGS -gencode=arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   # Code differs by architecture in one constant, kHasBitProducts, of which both values give the same results: the PTX is
-  # the oldest's, which runs on the most cards.
+  # the oldest's, which runs on the most GPUs.
   list(GET CUDA_ARCHITECTURES 0 oldest)
   list(APPEND CUDA_FLAGS -gencode=arch=compute_${oldest},code=compute_${oldest})
   # A tenth of the size; the driver unpacks what is used. (nvcc before 12.8 packs less.)
@@ -78,7 +78,7 @@ endif()
 
 # The kernels as C++ on fibers: seekrl_cuda_test, and under ThreadSanitizer, where its library is installed,
 # seekrl_cuda_race_test, which finds missing barriers. What the emulator itself must find is no business of the second.
-# libseekrl_emulated.so is the same as a device of libtorch's, for tests of what drives a card.
+# libseekrl_emulated.so is the same as a device of libtorch's, for tests of what drives a GPU.
 file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
 function(emulate target)
   target_include_directories(${target} PRIVATE test/native test/native/cuda)
@@ -117,7 +117,7 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
     target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -Wl,--gc-sections)
   endif()
 
-  # bench/gpu on the emulator, and linked for a card: what it takes on a machine with one is bench/gpu/run.sh.
+  # bench/gpu on the emulator, and linked for a GPU: what it takes on a machine with one is bench/gpu/run.sh.
   file(GLOB GPU_BENCH_SOURCES CONFIGURE_DEPENDS bench/gpu/*.cpp)
   list(FILTER GPU_BENCH_SOURCES EXCLUDE REGEX device_emulated)
   add_library(seekrl_gpu_bench_cases OBJECT ${GPU_BENCH_SOURCES} native/kernels/dynamic_map.cpp)
@@ -127,13 +127,13 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
     $<TARGET_OBJECTS:seekrl_gpu_bench_cases> $<TARGET_OBJECTS:seekrl_emulated_kernels>)
   emulate(seekrl_gpu_bench_emulated)
   if(SEEKRL_CUDA AND SEEKRL_NVCC)
-    set(GPU_BENCH ${CMAKE_BINARY_DIR}/seekrl_gpu_bench_card)
+    set(GPU_BENCH ${CMAKE_BINARY_DIR}/seekrl_gpu_bench_gpu)
     list(GET CUDA_ARCHITECTURES 0 oldest)
     add_custom_command(OUTPUT ${GPU_BENCH} VERBATIM COMMAND_EXPAND_LISTS
       DEPENDS ${CUDA_OBJECTS} seekrl_gpu_bench_cases $<TARGET_OBJECTS:seekrl_gpu_bench_cases>
-              bench/gpu/device_card.cu bench/gpu/fill.cu
+              bench/gpu/device_gpu.cu bench/gpu/fill.cu
       COMMAND ${SEEKRL_NVCC} -std=c++20 -arch=sm_${oldest} -I${CMAKE_SOURCE_DIR}/native -cudart static -o ${GPU_BENCH}
-              ${CMAKE_SOURCE_DIR}/bench/gpu/device_card.cu ${CMAKE_SOURCE_DIR}/bench/gpu/fill.cu
+              ${CMAKE_SOURCE_DIR}/bench/gpu/device_gpu.cu ${CMAKE_SOURCE_DIR}/bench/gpu/fill.cu
               $<TARGET_OBJECTS:seekrl_gpu_bench_cases> ${CUDA_OBJECTS} -ldl)
     add_custom_target(seekrl_gpu_bench ALL DEPENDS ${GPU_BENCH})
   endif()

@@ -65,7 +65,7 @@ SEEKRL_MMA(mma_f16, float, "+f", "m16n8k16.row.col.f32.f16.f16.f32")
 // The same of codes of 8 bits, a [16, 32] and b [32, 8]: registers hold four neighbours where mma_bf16 has two.
 SEEKRL_MMA(mma_int8, int32_t, "+r", "m16n8k32.row.col.s32.s8.s8.s32")
 // d += how many bits are set in both, a [16, 256] and b [256, 8]: registers hold 32 neighbours. Up to sm_90 it is one
-// instruction (its "xor" is two on sm_90); later cards have mma_int8 alone, of which the assembler would write eight
+// instruction (its "xor" is two on sm_90); later GPUs have mma_int8 alone, of which the assembler would write eight
 // with more registers than there are.
 SEEKRL_MMA(mma_bits, int32_t, "+r", "m16n8k256.row.col.s32.b1.b1.s32.and.popc")
 #undef SEEKRL_MMA

@@ -1,4 +1,4 @@
-// The exponential and the hyperbolic tangent of kernels/cpu/exp.h on the card, with their bits where a file is compiled
+// The exponential and the hyperbolic tangent of kernels/cpu/exp.h on the GPU, with their bits where a file is compiled
 // without fused multiply-adds.
 #pragma once
 

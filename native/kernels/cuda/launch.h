@@ -1,4 +1,4 @@
-// How a kernel is started, on a card or in the emulator, and how its refusal is told.
+// How a kernel is started, on a GPU or in the emulator, and how its refusal is told.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The counter-based random numbers of base/random.h on the card: the same words for the same seed, stream and index.
+// The counter-based random numbers of base/random.h on the GPU: the same words for the same seed, stream and index.
 #pragma once
 
 #include "kernels/cuda/device.h"

@@ -119,16 +119,16 @@ double Adapter::scale() const {
   return options_.alpha / (options_.is_rank_stabilised ? std::sqrt(rank) : rank);
 }
 
-const std::vector<ops::CardPair>& Adapter::on_card(at::ScalarType dtype) const {
-  if (card_version_ == version_) return card_pairs_;
+const std::vector<ops::GpuPair>& Adapter::on_gpu(at::ScalarType dtype) const {
+  if (gpu_version_ == version_) return gpu_pairs_;
   at::NoGradGuard no_grad;
   const int64_t rank = options_.rank, filled = (rank + 7) / 8 * 8;
-  const bool is_first = card_pairs_.empty();
-  card_pairs_.resize(pairs_.size());
+  const bool is_first = gpu_pairs_.empty();
+  gpu_pairs_.resize(pairs_.size());
   for (size_t i = 0; i < pairs_.size(); ++i) {
     const auto& [down_RK, up_NR] = pairs_[i];
     if (!down_RK.defined()) continue;
-    ops::CardPair& to = card_pairs_[i];
+    ops::GpuPair& to = gpu_pairs_[i];
     if (is_first) {
       const at::TensorOptions options = down_RK.options().dtype(dtype);
       to = {at::zeros({filled, down_RK.size(1)}, options), at::zeros({up_NR.size(0), filled}, options), scale()};
@@ -136,8 +136,8 @@ const std::vector<ops::CardPair>& Adapter::on_card(at::ScalarType dtype) const {
     to.down_RK.narrow(0, 0, rank).copy_(down_RK);
     to.up_NR.narrow(1, 0, rank).copy_(up_NR);
   }
-  card_version_ = version_;
-  return card_pairs_;
+  gpu_version_ = version_;
+  return gpu_pairs_;
 }
 
 std::shared_ptr<Adapter> clone(const Adapter& adapter, const std::vector<ProjectionShape>& projections) {

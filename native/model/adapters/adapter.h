@@ -12,7 +12,7 @@
 
 #include "model/parallel/tensor_parallel.h"
 #include "model/parameter.h"
-#include "ops/card/products/low_rank.h"
+#include "ops/gpu/products/low_rank.h"
 
 namespace seekrl::model {
 
@@ -58,9 +58,9 @@ class Adapter {
   const TensorParallel& parallel() const { return parallel_; }
   int64_t num_projections() const { return static_cast<int64_t>(pairs_.size()); }
 
-  // By projection, for a card's products; undefined tensors where it is no target. Rounded again in the same memory
+  // By projection, for a GPU's products; undefined tensors where it is no target. Rounded again in the same memory
   // when the numbers have changed since the last call. `dtype`: the decoder's.
-  const std::vector<ops::CardPair>& on_card(at::ScalarType dtype) const;
+  const std::vector<ops::GpuPair>& on_gpu(at::ScalarType dtype) const;
   double scale() const;
   const AdapterOptions& options() const { return options_; }
 
@@ -81,8 +81,8 @@ class Adapter {
   std::vector<LowRank> pairs_;                     // by projection; undefined where it is no target
   std::vector<Parameter> parameters_;
   std::atomic<int64_t> version_{0};
-  mutable std::vector<ops::CardPair> card_pairs_;
-  mutable int64_t card_version_ = -1;
+  mutable std::vector<ops::GpuPair> gpu_pairs_;
+  mutable int64_t gpu_version_ = -1;
 };
 
 // An adapter of its own with the same numbers.

@@ -1,4 +1,4 @@
-// Neighbours of one adapter are one product on the CPU; on a card all rows are one call.
+// Neighbours of one adapter are one product on the CPU; on a GPU all rows are one call.
 #include "model/adapters/adapter_rows.h"
 
 #include <ATen/core/Tensor.h>
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "kernels/cuda/product/low_rank.h"
-#include "ops/card/products/low_rank.h"
-#include "ops/card/transfer.h"
+#include "ops/gpu/products/low_rank.h"
+#include "ops/gpu/transfer.h"
 #include "ops/kernel_path.h"
 #include "ops/products/low_rank.h"
 
@@ -61,7 +61,7 @@ std::vector<const Adapter*> AdapterRows::adapters() const {
 
 void AdapterRows::refresh() const {
   if (tables_ == nullptr) return;
-  for (const Adapter* adapter : adapters()) adapter->on_card(tables_->dtype);
+  for (const Adapter* adapter : adapters()) adapter->on_gpu(tables_->dtype);
 }
 
 AdapterRows AdapterRows::on(at::Device device, at::ScalarType dtype, int64_t num_rows) const {
@@ -87,7 +87,7 @@ at::Tensor AdapterRows::pairs_on(at::Device device, const std::vector<const Adap
   const auto num_projections = static_cast<size_t>(adapters.front()->num_projections());
   std::vector<cuda::LowRankPair> pairs(num_projections * adapters.size());
   for (size_t a = 0; a < adapters.size(); ++a) {
-    const std::vector<ops::CardPair>& from = adapters[a]->on_card(dtype);
+    const std::vector<ops::GpuPair>& from = adapters[a]->on_gpu(dtype);
     for (size_t p = 0; p < num_projections; ++p) {
       cuda::LowRankPair& to = pairs[p * adapters.size() + a];
       to = {};
@@ -127,27 +127,27 @@ void AdapterRows::set_runs(Tables& tables, at::Device device, const std::vector<
 }
 
 // Rows of several adapters are generated, not trained.
-at::Tensor AdapterRows::add_on_card(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const {
+at::Tensor AdapterRows::add_on_gpu(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const {
   const bool is_target =
       std::any_of(runs_.begin(), runs_.end(), [&](const Run& run) { return run.adapter->at(projection) != nullptr; });
   if (!is_target || y_MN.size(0) == 0) return y_MN;
-  const ops::CardLowRank all = {tables_->pairs_PA.select(0, projection), tables_->max_rank, tables_->start_G,
-                                tables_->adapter_G};
+  const ops::GpuLowRank all = {tables_->pairs_PA.select(0, projection), tables_->max_rank, tables_->start_G,
+                               tables_->adapter_G};
   const Adapter& first = *runs_.front().adapter;
   const Adapter::LowRank* const pair = first.at(projection);
   if (pair == nullptr || !ops::needs_grad(y_MN, x_MK, pair->down_RK, pair->up_NR)) {
     TORCH_INTERNAL_ASSERT(!ops::needs_grad(y_MN, x_MK));
-    ops::card_add_low_rank(y_MN, x_MK, all);
+    ops::gpu_add_low_rank(y_MN, x_MK, all);
     return y_MN;
   }
   TORCH_INTERNAL_ASSERT(runs_.size() == 1 && runs_.front().begin == 0);
-  const ops::CardPair& rounded = first.on_card(tables_->dtype)[static_cast<size_t>(projection)];
+  const ops::GpuPair& rounded = first.on_gpu(tables_->dtype)[static_cast<size_t>(projection)];
   const auto [down_RK, up_NR] = first.entered(projection);
-  return ops::card_add_low_rank(y_MN, x_MK, all, rounded, down_RK, up_NR);
+  return ops::gpu_add_low_rank(y_MN, x_MK, all, rounded, down_RK, up_NR);
 }
 
 at::Tensor AdapterRows::add_to(at::Tensor y_MN, const at::Tensor& x_MK, int64_t projection) const {
-  if (tables_ != nullptr) return add_on_card(y_MN, x_MK, projection);
+  if (tables_ != nullptr) return add_on_gpu(y_MN, x_MK, projection);
   const int64_t num_rows = y_MN.size(0);
   for (const auto& [begin, end, adapter] : runs_) {
     if (adapter->at(projection) == nullptr) continue;

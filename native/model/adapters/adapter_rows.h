@@ -23,7 +23,7 @@ class AdapterRows {
 
   bool is_empty() const { return runs_.empty(); }
 
-  // The same rows, in a batch of `num_rows`, with what a card's kernels are told of them; itself on the CPU and where
+  // The same rows, in a batch of `num_rows`, with what a GPU's kernels are told of them; itself on the CPU and where
   // it has that already. Once a batch: where the tables lie, and the launches that read them, stay as they are while
   // the rows are equal.
   AdapterRows on(at::Device device, at::ScalarType dtype, int64_t num_rows) const;
@@ -48,7 +48,7 @@ class AdapterRows {
     bool operator==(const Run& other) const = default;
   };
 
-  // On the card.
+  // On the GPU.
   struct Tables {
     at::ScalarType dtype;
     at::Tensor pairs_PA;  // cuda::LowRankPair by projection and adapter, as bytes
@@ -60,7 +60,7 @@ class AdapterRows {
   at::Tensor pairs_on(at::Device device, const std::vector<const Adapter*>& adapters, at::ScalarType dtype) const;
   void set_runs(Tables& tables, at::Device device, const std::vector<const Adapter*>& adapters, int64_t num_rows) const;
   std::vector<const Adapter*> adapters() const;
-  at::Tensor add_on_card(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const;
+  at::Tensor add_on_gpu(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const;
 
   std::vector<Run> runs_;
   int64_t num_rows_ = 0;

@@ -16,7 +16,7 @@ class DecoderEncoder : public TextEncoder {
 
   int64_t dim() const override;
   bool is_concurrent() const override { return false; }
-  bool is_on_card() const override { return !decoder_->device().is_cpu(); }
+  bool is_on_gpu() const override { return !decoder_->device().is_cpu(); }
   // num_helpers is not heeded: the decoder's ops use all of ATen's threads.
   void encode(const TextBatch& batch, float* out, int num_helpers) const override;
 

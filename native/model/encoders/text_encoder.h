@@ -49,7 +49,7 @@ class TextEncoder {
   virtual bool is_concurrent() const = 0;
 
   // Whether it is made and run on the device's thread.
-  virtual bool is_on_card() const { return false; }
+  virtual bool is_on_gpu() const { return false; }
 };
 
 }  // namespace seekrl::model

@@ -1,4 +1,4 @@
-// What follows needs the sums: on the CPU collectives block the device thread, on a card what is computed after them
+// What follows needs the sums: on the CPU collectives block the device thread, on a GPU what is computed after them
 // waits there.
 #include "model/parallel/tensor_parallel.h"
 
@@ -189,7 +189,7 @@ void TensorParallel::together(const std::function<Command()>& command, const std
     require_whole();
   } catch (const c10::OutOfMemoryError& error) {
     // The others wait for sums that do not come.
-    const Error named = full_card(error);
+    const Error named = full_gpu(error);
     report(named);
     throw named;
   } catch (const std::exception& error) {
@@ -202,9 +202,9 @@ void TensorParallel::require_whole() const {
   if (is_split()) group_->require_whole("tensor parallelism");
 }
 
-Error TensorParallel::full_card(const c10::OutOfMemoryError& error) const {
+Error TensorParallel::full_gpu(const c10::OutOfMemoryError& error) const {
   std::ostringstream text;
-  text << "tensor parallelism: expected room on the card of rank " << rank()
+  text << "tensor parallelism: expected room on the GPU of rank " << rank()
        << " for what all ranks compute together; give the cache less (cacheBytes), take fewer tokens at once or more "
           "ranks: "
        << error.what_without_backtrace();

@@ -72,11 +72,11 @@ class TensorParallel {
   // Runs `body`, in which all ranks take part: rank 0 tells the others, who run it in `next_command`'s reader. An error
   // that says what was asked wrongly all ranks throw alike, who were asked the same; any other ends the job of all.
   void together(const std::function<Command()>& command, const std::function<void()>& body) const;
-  // Once the host has waited for a card, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE where a sum
+  // Once the host has waited for a GPU, before it believes what it reads there: ERR_REMOTE or ERR_DEVICE where a sum
   // was aborted. Nothing where one process holds all.
   void require_whole() const;
-  // What a rank says whose card cannot hold its part; where one fails the job of all ends.
-  Error full_card(const c10::OutOfMemoryError& error) const;
+  // What a rank says whose GPU cannot hold its part; where one fails the job of all ends.
+  Error full_gpu(const c10::OutOfMemoryError& error) const;
   // Of all ranks' numbers.
   int64_t least(int64_t own) const;
   // The command is told before any other once `thing` is gone, on rank 0.

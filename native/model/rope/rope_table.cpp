@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "model/rope/rope_frequencies.h"
-#include "ops/card/tokens.h"
+#include "ops/gpu/tokens.h"
 
 namespace seekrl::model {
 
@@ -37,7 +37,7 @@ void RopeTable::grow(int64_t num_positions) {
 
 RopeTable::Angles RopeTable::at(const at::Tensor& positions_T) {
   if (!positions_T.device().is_cpu()) {
-    const auto [cos_TF, sin_TF] = ops::card_rotary_angles(positions_T, frequencies_F_, scale_);
+    const auto [cos_TF, sin_TF] = ops::gpu_rotary_angles(positions_T, frequencies_F_, scale_);
     return {cos_TF, sin_TF};
   }
   const at::Tensor positions = positions_T.contiguous();

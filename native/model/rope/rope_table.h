@@ -17,7 +17,7 @@ class RopeTable {
   struct Angles {
     at::Tensor cos_TF, sin_TF;  // f32
   };
-  // positions_T: i64. On the CPU the table grows to the largest position seen; on a card angles are made each time.
+  // positions_T: i64. On the CPU the table grows to the largest position seen; on a GPU angles are made each time.
   // ERR_RANGE on the CPU for a position beyond those that the frequencies are stretched for.
   Angles at(const at::Tensor& positions_T);
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "model/encoders/card_encoder.h"
 #include "model/encoders/decoder_encoder.h"
 #include "model/encoders/encoder.h"
+#include "model/encoders/gpu_encoder.h"
 #include "node/guard.h"
 #include "node/model/model_api.h"
 #include "node/search/search_work.h"
@@ -30,8 +30,8 @@ using model::TextEncoder;
 // Tokens of a part: enough to repay reading the weights, few enough for a short wait.
 constexpr int64_t kMostPartTokens = 256;
 constexpr int64_t kFewestPartTokens = 128;
-// On a card: enough to fill it; activations of the widest encoders then take 0.6 GB.
-constexpr int64_t kCardPartTokens = 1 << 14;
+// On a GPU: enough to fill it; activations of the widest encoders then take 0.6 GB.
+constexpr int64_t kGpuPartTokens = 1 << 14;
 
 model::Pooling to_pooling(const std::string& name) {
   if (name == "cls") return model::Pooling::kCls;
@@ -57,7 +57,7 @@ model::EncoderConfig to_encoder_config(const Napi::Object& object) {
   return config;
 }
 
-TaskQueue& queue_of(bool is_on_card) { return is_on_card ? device_queue() : encode_queue(); }
+TaskQueue& queue_of(bool is_on_gpu) { return is_on_gpu ? device_queue() : encode_queue(); }
 
 template <class Make>
 Napi::Value post_open(Napi::Env env, at::Device device, Make make) {
@@ -77,9 +77,9 @@ Napi::Value encoder_open(const Napi::CallbackInfo& info) {
          is_normalised = bool_of(options, "isNormalised"),
          stored = to_stored_tensors(info[2])]() -> std::shared_ptr<TextEncoder> {
           require(device.is_cpu() || !kind, ErrorCode::kArgument,
-                  "weights: encoders on a card have bfloat16; leave weights out or give device cpu");
+                  "weights: encoders on a GPU have bfloat16; leave weights out or give device cpu");
           if (!device.is_cpu()) {
-            return std::make_shared<model::CardEncoder>(config, dtype, device, pooling, is_normalised, stored);
+            return std::make_shared<model::GpuEncoder>(config, dtype, device, pooling, is_normalised, stored);
           }
           return std::make_shared<model::Encoder>(config, dtype, kind, pooling, is_normalised, stored);
         });
@@ -148,7 +148,7 @@ void take_part(const std::shared_ptr<Call>& call) {
     }
     goes_on = call->next.load() < call->parts.size();
   }
-  if (goes_on) return queue_of(call->encoder->is_on_card()).post([call] { take_part(call); });
+  if (goes_on) return queue_of(call->encoder->is_on_gpu()).post([call] { take_part(call); });
   if (call->num_tasks.fetch_sub(1) == 1) settle(call);
 }
 
@@ -160,12 +160,12 @@ Napi::Value encoder_encode(const Napi::CallbackInfo& info) {
     if (!info[3].IsUndefined()) batch.types = to_ids(info[3], "types");
     check(batch);
     auto call = std::make_shared<Call>(info.Env(), std::move(encoder), std::move(batch));
-    const bool is_on_card = call->encoder->is_on_card();
-    TaskQueue& queue = queue_of(is_on_card);
+    const bool is_on_gpu = call->encoder->is_on_gpu();
+    TaskQueue& queue = queue_of(is_on_gpu);
     const int num_threads = queue.num_threads();
     const auto num_tokens = static_cast<int64_t>(call->batch.ids.size());
     const int64_t share = num_tokens / (2 * num_threads) + 1;
-    const int64_t part_tokens = is_on_card ? kCardPartTokens : std::clamp(share, kFewestPartTokens, kMostPartTokens);
+    const int64_t part_tokens = is_on_gpu ? kGpuPartTokens : std::clamp(share, kFewestPartTokens, kMostPartTokens);
     call->parts = cut(call->batch, part_tokens);
     const auto num_parts = static_cast<int>(call->parts.size());
     const int num_tasks = call->encoder->is_concurrent() ? std::clamp(num_parts, 1, num_threads) : 1;

@@ -13,7 +13,7 @@
 #include "node/model/adapter_api.h"
 #include "node/tensor_values.h"
 #include "node/values.h"
-#include "ops/card/card.h"
+#include "ops/gpu/gpu.h"
 
 namespace seekrl::node {
 
@@ -131,15 +131,15 @@ at::ScalarType to_dtype(const std::string& dtype) {
 
 // The device of tests, `emulated`, has its name once its kernels are open.
 at::Device to_device(const std::string& name) {
-  // Kernels are launched on a thread's first card.
+  // Kernels are launched on a thread's first GPU.
   require(name.rfind("cuda:", 0) != 0, ErrorCode::kDevice, "device: expected cpu or cuda, got ", name,
-          "; set CUDA_VISIBLE_DEVICES to the card's number before the process starts");
+          "; set CUDA_VISIBLE_DEVICES to the GPU's number before the process starts");
   const bool is_cuda = name == "cuda";
   require(name == "cpu" || is_cuda || name == "emulated", ErrorCode::kDevice, "device: expected cpu or cuda, got ",
           name);
   require(!is_cuda || at::hasCUDA(), ErrorCode::kDevice,
           "device: cuda: this libtorch finds no CUDA device; `npx seekrl doctor --device cuda` says why");
-  if (name != "cpu") ops::open_card(is_cuda ? at::kCUDA : at::kPrivateUse1);
+  if (name != "cpu") ops::open_gpu(is_cuda ? at::kCUDA : at::kPrivateUse1);
   return at::Device(name);
 }
 

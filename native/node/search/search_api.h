@@ -6,7 +6,7 @@
 namespace seekrl::node {
 
 void export_vectors(Napi::Env env, Napi::Object exports);
-void export_vector_cards(Napi::Env env, Napi::Object exports);
+void export_vector_gpus(Napi::Env env, Napi::Object exports);
 void export_lexicon(Napi::Env env, Napi::Object exports);
 void export_bm25(Napi::Env env, Napi::Object exports);
 void export_corpus(Napi::Env env, Napi::Object exports);

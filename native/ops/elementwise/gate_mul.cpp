@@ -1,4 +1,4 @@
-// The gate: our kernels on the CPU and on a card, a composition of ATen ops elsewhere.
+// The gate: our kernels on the CPU and on a GPU, a composition of ATen ops elsewhere.
 #include "ops/elementwise/gate_mul.h"
 
 #include <ATen/TensorOperators.h>
@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "kernels/rows.h"
-#include "ops/card/card.h"
-#include "ops/card/layer.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/layer.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 
@@ -33,14 +33,14 @@ void for_blocks(int64_t size, const Body& body) {
 }
 
 struct Silu {
-  static constexpr auto kOnCard = cuda::Gate::kSilu;
+  static constexpr auto kOnGpu = cuda::Gate::kSilu;
   static constexpr auto forward = kernels::silu_mul;
   static constexpr auto backward = kernels::silu_mul_backward;
   static at::Tensor compose(const at::Tensor& gate) { return at::silu(gate); }
 };
 
 struct Gelu {
-  static constexpr auto kOnCard = cuda::Gate::kGeluTanh;
+  static constexpr auto kOnGpu = cuda::Gate::kGeluTanh;
   static constexpr auto forward = kernels::gelu_mul;
   static constexpr auto backward = kernels::gelu_mul_backward;
   static at::Tensor compose(const at::Tensor& gate) { return at::gelu(gate, "tanh"); }
@@ -83,7 +83,7 @@ template <class Curve>
 at::Tensor gate_mul(const at::Tensor& gate, const at::Tensor& up) {
   require(gate.sizes() == up.sizes(), ErrorCode::kShape, "gate: expected equal shapes, got ", gate.sizes(), " and ",
           up.sizes());
-  if (is_on_card(gate)) return card_gate_mul(gate, up, Curve::kOnCard);
+  if (is_on_gpu(gate)) return gpu_gate_mul(gate, up, Curve::kOnGpu);
   if (!is_cpu_f32(gate, up)) return Curve::compose(gate) * up;
   const at::Tensor dense_gate = gate.contiguous(), dense_up = up.contiguous();
   if (!needs_grad(gate, up)) return forward_cpu<Curve>(dense_gate, dense_up);

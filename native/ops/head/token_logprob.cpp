@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "kernels/logprob.h"
-#include "ops/card/card.h"
-#include "ops/card/products/token_logprob.h"
 #include "ops/elementwise/softcap.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/products/token_logprob.h"
 #include "ops/gradient.h"
 #include "ops/head/composed_logprob.h"
 #include "ops/head/head_products.h"
@@ -186,12 +186,12 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
                            double temperature, double logit_softcap, const HeadSlice& slice) {
   check_head(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
-  const bool is_card = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_card(plain_VD);
-  require(!weight_VD.is_quant() || is_card || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
+  const bool is_gpu = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_gpu(plain_VD);
+  require(!weight_VD.is_quant() || is_gpu || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
-  if (is_card) {
+  if (is_gpu) {
     const auto [logprob_R, entropy_R] =
-        card_token_logprob(hidden_RD, weight_VD, ids_R, temperature, logit_softcap, slice);
+        gpu_token_logprob(hidden_RD, weight_VD, ids_R, temperature, logit_softcap, slice);
     return {logprob_R, entropy_R};
   }
   if (!weight_VD.is_quant() && !is_cpu_f32(hidden_RD, plain_VD) && !is_cpu_bf16(hidden_RD, plain_VD)) {

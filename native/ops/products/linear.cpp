@@ -1,4 +1,4 @@
-// The linear op: our kernels on the CPU and on a card, where a row's bits must not depend on its batch; ATen's
+// The linear op: our kernels on the CPU and on a GPU, where a row's bits must not depend on its batch; ATen's
 // elsewhere.
 #include "ops/products/linear.h"
 
@@ -11,8 +11,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "ops/card/card.h"
-#include "ops/card/products/product.h"
+#include "ops/gpu/gpu.h"
+#include "ops/gpu/products/product.h"
 #include "ops/gradient.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
@@ -143,7 +143,7 @@ class Bf16LinearFunction : public torch::autograd::Function<Bf16LinearFunction> 
   }
 };
 
-// What a card's products do not take, such as a critic's one output, by libtorch in f32.
+// What a GPU's products do not take, such as a critic's one output, by libtorch in f32.
 at::Tensor wide_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   const at::Tensor bias = bias_N.defined() ? bias_N.to(at::kFloat) : at::Tensor();
   return at::linear(x_MK.to(at::kFloat), weight_NK.to(at::kFloat), bias);
@@ -153,9 +153,9 @@ at::Tensor wide_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, cons
 
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   check_linear(x_MK, weight_NK, bias_N);
-  if (is_on_card(weight_NK)) {
+  if (is_on_gpu(weight_NK)) {
     const bool has_eights = weight_NK.size(0) % 8 == 0 && weight_NK.size(1) % 8 == 0;
-    return has_eights ? card_linear(x_MK, weight_NK, bias_N, weight_NK.scalar_type())
+    return has_eights ? gpu_linear(x_MK, weight_NK, bias_N, weight_NK.scalar_type())
                       : wide_linear(x_MK, weight_NK, bias_N);
   }
   if (is_cpu_f32(x_MK, weight_NK, bias_N)) {
@@ -186,7 +186,7 @@ at::Tensor partial_linear(const at::Tensor& x_MK, const Weight& weight) {
   if (weight.is_quant()) return quant_linear(x_MK, weight.quant, {}, at::kFloat);
   const at::Tensor& weight_NK = weight.plain_NK;
   check_linear(x_MK, weight_NK, {});
-  return is_on_card(weight_NK) ? card_linear(x_MK, weight_NK, {}, at::kFloat) : linear(x_MK, weight_NK, at::Tensor());
+  return is_on_gpu(weight_NK) ? gpu_linear(x_MK, weight_NK, {}, at::kFloat) : linear(x_MK, weight_NK, at::Tensor());
 }
 
 at::Tensor add_bias(const at::Tensor& x_MN, const at::Tensor& bias_N) {

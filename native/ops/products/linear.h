@@ -15,7 +15,7 @@ at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at:
 // The same; a quantised weight, and its bias, take no gradient (quant_linear.h).
 at::Tensor linear(const at::Tensor& x_MK, const Weight& weight, const at::Tensor& bias_N);
 
-// The product with a part of a weight's columns, which other parts are added to: f32, also on a card.
+// The product with a part of a weight's columns, which other parts are added to: f32, also on a GPU.
 at::Tensor partial_linear(const at::Tensor& x_MK, const Weight& weight);
 
 // x_MN in f32 + bias_N, differentiable; the bias's gradient goes into its f32 sum.

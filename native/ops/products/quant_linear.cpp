@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "kernels/rows.h"
-#include "ops/card/products/quant.h"
+#include "ops/gpu/products/quant.h"
 #include "ops/kernel_path.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
@@ -87,7 +87,7 @@ at::Tensor forward_of(const at::Tensor& x_MK, const QuantWeight& weight, const a
                       at::ScalarType dtype) {
   if (!weight.is_on_cpu()) {
     at::Tensor y_MN = at::empty({x_MK.size(0), weight.n()}, x_MK.options().dtype(dtype));
-    card_quant_product(y_MN, x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous(), weight, bias_N);
+    gpu_quant_product(y_MN, x_MK.stride(1) == 1 ? x_MK : x_MK.contiguous(), weight, bias_N);
     return y_MN;
   }
   const at::Tensor x = x_MK.contiguous(), bias = bias_N.defined() ? bias_N.to(at::kFloat).contiguous() : at::Tensor();
@@ -114,7 +114,7 @@ class QuantLinearFunction : public torch::autograd::Function<QuantLinearFunction
     if (weight.is_on_cpu()) {
       quant_input_grad(x_grad.mutable_data_ptr<float>(), y_grad.const_data_ptr<float>(), y_grad.size(0), weight);
     } else {
-      card_quant_input_gradient(x_grad, y_grad, weight);
+      gpu_quant_input_gradient(x_grad, y_grad, weight);
     }
     return {x_grad, at::Tensor(), at::Tensor(), at::Tensor()};
   }

@@ -35,7 +35,7 @@ void quant_product(float* y_MN, const float* x_MK, int64_t m, const QuantWeight&
 // x_grad_MK = y_grad_MN W, both rounded to bf16; the rounding of x counts as the identity.
 void quant_input_grad(float* x_grad_MK, const float* y_grad_MN, int64_t m, const QuantWeight& weight);
 
-// x_MK -> [M, N] in `dtype`, differentiable in x: f32 on the CPU; on a card x has 16 bits, and what comes of it those
+// x_MK -> [M, N] in `dtype`, differentiable in x: f32 on the CPU; on a GPU x has 16 bits, and what comes of it those
 // or f32. bias_N may be undefined and takes no gradient.
 at::Tensor quant_linear(const at::Tensor& x_MK, const QuantWeight& weight, const at::Tensor& bias_N,
                         at::ScalarType dtype);

@@ -60,7 +60,7 @@ QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k, at::Device device
     return at::zeros(shape, at::device(device).dtype(dtype));
   };
   if (kind == QuantKind::kNf4) {
-    if (!device.is_cpu()) card_levels_ = levels_on(device);
+    if (!device.is_cpu()) gpu_levels_ = levels_on(device);
     const int64_t blocks = kernels::num_nf4_blocks(k);
     parts_ = {{"codes", zeros({n, blocks * kernels::kNf4Block / 2}, at::kByte)},
               {"absmax", zeros({n, blocks}, at::kByte)},

@@ -1,4 +1,4 @@
-// A quantised weight, in the form in which the products read it, on the CPU and on a card.
+// A quantised weight, in the form in which the products read it, on the CPU and on a GPU.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +29,7 @@ class QuantWeight {
   };
 
   QuantWeight() = default;
-  // Room for N outputs of K values; all codes are zero. ERR_SHAPE on a card unless K is a multiple of 8.
+  // Room for N outputs of K values; all codes are zero. ERR_SHAPE on a GPU unless K is a multiple of 8.
   QuantWeight(QuantKind kind, int64_t n, int64_t k, at::Device device = at::kCPU);
 
   bool defined() const { return !parts_.empty(); }
@@ -40,8 +40,8 @@ class QuantWeight {
   // codes, then what scales them.
   const std::vector<Part>& parts() const { return parts_; }
   bool is_on_cpu() const { return parts_.front().value.is_cpu(); }
-  // On a card, of kNf4: f32 [16 + 256], what codes mean and then what those of absmaxes do.
-  const at::Tensor& card_levels() const { return card_levels_; }
+  // On a GPU, of kNf4: f32 [16 + 256], what codes mean and then what those of absmaxes do.
+  const at::Tensor& gpu_levels() const { return gpu_levels_; }
   // Takes the numbers of another one of this kind and shape, on any device.
   void copy_from(const QuantWeight& other);
 
@@ -63,13 +63,13 @@ class QuantWeight {
   QuantKind kind_ = QuantKind::kInt8;
   int64_t n_ = 0, k_ = 0;
   std::vector<Part> parts_;
-  at::Tensor card_levels_;
+  at::Tensor gpu_levels_;
 };
 
 // Reads rows [first, first + count) of a weight as f32; from several threads at once.
 using RowReader = std::function<void(float* rows, int64_t first, int64_t count)>;
 
-// Fills a weight, which errors name, a few rows at a time, on the CPU whence one of a card is copied:
+// Fills a weight, which errors name, a few rows at a time, on the CPU whence one of a GPU is copied:
 // - kInt8: scale = max |row| / 127, code = 128 + round(x 127 / max |row|), ties to even;
 // - kInt4: of each 32 values the one furthest from zero becomes -8: scale = it / -8, kept as f16;
 //   code = min(15, floor(x / scale + 8.5)), as GGUF's Q4_0;

@@ -30,7 +30,7 @@ Batch there(const Learner& learner, const Batch& batch) {
   return on(batch, learner.decoder().device());
 }
 
-// Where a sum over cards may be aborted: so that it is known to be whole before it is believed.
+// Where a sum over GPUs may be aborted: so that it is known to be whole before it is believed.
 at::Tensor home(const at::Tensor& x, const model::TensorParallel& parallel) {
   return parallel.is_split() ? x.to(at::kCPU) : x;
 }

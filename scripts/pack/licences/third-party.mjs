@@ -46,7 +46,7 @@ export async function torchPart(libtorch, version) {
   return { name: "pytorch", version, license: "BSD-3-Clause", use: "Headers of seekrl.node.", text };
 }
 
-/** NVIDIA's run-time library, which nvcc of a version links into the kernels for cards. */
+/** NVIDIA's run-time library, which nvcc of a version links into the kernels for GPUs. */
 export const cudaPart = (version) => ({
   name: "cudart",
   version,

@@ -1,4 +1,4 @@
-/** The driver and the cards of this machine, and which builds of torch run on them. */
+/** The driver and the GPUs of this machine, and which builds of torch run on them. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
@@ -12,7 +12,7 @@ export const LEAST_CAPABILITY = 80;
 
 /**
  * Builds of torch, the newest first. A program of a CUDA major version runs on every driver from `least` on (NVIDIA's
- * minor version compatibility); a driver from `own` on knows that very version. A wheel has no machine code for cards of a
+ * minor version compatibility); a driver from `own` on knows that very version. A wheel has no machine code for GPUs of a
  * higher generation than `generations`.
  */
 export const BUILDS = [
@@ -30,7 +30,7 @@ function moduleVersion(file = "/proc/driver/nvidia/version") {
   }
 }
 
-async function cardsBySmi(env) {
+async function gpusBySmi(env) {
   const query = ["--query-gpu=name,compute_cap,driver_version,memory.total", "--format=csv,noheader,nounits"];
   const { stdout } = await run("nvidia-smi", query, { env, timeout: 30_000 });
   return stdout
@@ -40,7 +40,7 @@ async function cardsBySmi(env) {
     .map((line) => line.split(",").map((part) => part.trim()))
     .map(([name, capability, driver, mebibytes]) => ({
       ...{ name, capability, driver },
-      // A card that shares the processor's memory states none of its own.
+      // A GPU that shares the processor's memory states none of its own.
       gib: Number.isFinite(Number(mebibytes)) ? Number(mebibytes) / 1024 : undefined,
     }));
 }
@@ -55,18 +55,18 @@ function complaint(error) {
 }
 
 /**
- * What drives the cards, and which there are.
+ * What drives the GPUs, and which there are.
  *
- * @returns `version` of the driver, undefined where none is found; `cards`; `problem` where cards could not be listed
+ * @returns `version` of the driver, undefined where none is found; `gpus`; `problem` where GPUs could not be listed
  */
 export async function findDriver(env = process.env) {
   const module = moduleVersion();
   try {
-    const cards = await cardsBySmi(env);
-    const version = cards[0]?.driver ?? module;
-    return { version, cards: cards.map(({ driver, ...card }) => card), problem: undefined };
+    const gpus = await gpusBySmi(env);
+    const version = gpus[0]?.driver ?? module;
+    return { version, gpus: gpus.map(({ driver, ...gpu }) => gpu), problem: undefined };
   } catch (error) {
-    return { version: module, cards: [], problem: complaint(error) };
+    return { version: module, gpus: [], problem: complaint(error) };
   }
 }
 
@@ -75,36 +75,36 @@ function numberOf(capability) {
   return Number(capability.replace(".", ""));
 }
 
-/** Why no build runs on a driver and its cards, with the remedy; undefined when one does. */
-function refusalOf({ version, cards, problem }) {
+/** Why no build runs on a driver and its GPUs, with the remedy; undefined when one does. */
+function refusalOf({ version, gpus, problem }) {
   if (version === undefined) {
     const [{ least: newest }, , { least }] = BUILDS;
     return (
-      `no NVIDIA driver was found (${problem ?? "no card answers"}). Remedy: install driver ${newest} or later (CUDA 13; ` +
-      `${least} runs CUDA 12); in a container, let it see the cards (docker run --gpus all). A machine without a card, such ` +
+      `no NVIDIA driver was found (${problem ?? "no GPU answers"}). Remedy: install driver ${newest} or later (CUDA 13; ` +
+      `${least} runs CUDA 12); in a container, let it see the GPUs (docker run --gpus all). A machine without a GPU, such ` +
       `as one that builds an image, is prepared by naming a build of torch: --build ${BUILDS[0].tag}.`
     );
   }
-  if (cards.length === 0)
+  if (gpus.length === 0)
     return (
-      `driver ${version} shows no card (${problem ?? "nvidia-smi lists none"}). ` +
+      `driver ${version} shows no GPU (${problem ?? "nvidia-smi lists none"}). ` +
       "Remedy: check that nvidia-smi lists one, and CUDA_VISIBLE_DEVICES or the container's --gpus."
     );
   const least = BUILDS.at(-1).least;
   if (compareVersions(version, least) < 0)
     return `driver ${version} is too old: expected ${least} or later (CUDA 12). Remedy: install driver ${BUILDS[0].least} or later.`;
-  if (cards.every(({ capability }) => numberOf(capability) < LEAST_CAPABILITY)) {
-    const names = cards.map(({ name, capability }) => `${name} (${capability})`).join(", ");
-    return `expected a card of compute capability 8.0 or later, got ${names}. Remedy: run with --device cpu.`;
+  if (gpus.every(({ capability }) => numberOf(capability) < LEAST_CAPABILITY)) {
+    const names = gpus.map(({ name, capability }) => `${name} (${capability})`).join(", ");
+    return `expected a GPU of compute capability 8.0 or later, got ${names}. Remedy: run with --device cpu.`;
   }
   return undefined;
 }
 
-/** Builds for a driver and cards, the best first: those that the driver knows, then those it runs all the same. */
+/** Builds for a driver and GPUs, the best first: those that the driver knows, then those it runs all the same. */
 export function buildsFor(driver) {
   const reason = refusalOf(driver);
   if (reason !== undefined) throw new SetupError(reason, "ERR_DEVICE");
-  const generation = Math.max(...driver.cards.map(({ capability }) => Math.floor(Number(capability))));
+  const generation = Math.max(...driver.gpus.map(({ capability }) => Math.floor(Number(capability))));
   const running = BUILDS.filter(({ least }) => compareVersions(driver.version, least) >= 0);
   const fitting = running.filter(({ generations }) => generations >= generation);
   const isKnown = ({ own }) => compareVersions(driver.version, own) >= 0;
@@ -118,9 +118,9 @@ export function runsCuda(driverVersion, cuda) {
   return build !== undefined && compareVersions(driverVersion, build.least) >= 0;
 }
 
-/** Compute capabilities to compile kernels for, as SEEKRL_CUDA_ARCHITECTURES has them: those of the cards that nvcc knows. */
-export function architecturesFor(cards, known) {
-  const wanted = cards
+/** Compute capabilities to compile kernels for, as SEEKRL_CUDA_ARCHITECTURES has them: those of the GPUs that nvcc knows. */
+export function architecturesFor(gpus, known) {
+  const wanted = gpus
     .map(({ capability }) => numberOf(capability))
     .filter((each) => each >= LEAST_CAPABILITY);
   const compiled = wanted.map((each) => Math.max(...known.filter((code) => code <= each), LEAST_CAPABILITY));

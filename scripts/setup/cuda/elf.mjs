@@ -1,4 +1,4 @@
-/** Reads what a shared library says of itself: what it needs, where it looks, which cards it has code for. */
+/** Reads what a shared library says of itself: what it needs, where it looks, which GPUs it has code for. */
 import { closeSync, openSync, readSync } from "node:fs";
 
 /** Of the dynamic section (System V ABI, chapter 5). */
@@ -6,7 +6,7 @@ const TAG = { needed: 1, stringTable: 5, stringSize: 10, rpath: 15, runpath: 29 
 const LOADED = 1;
 const DYNAMIC = 2;
 
-/** Opens every container of code for cards in the section `.nv_fatbin`, as nvcc writes it. */
+/** Opens every container of code for GPUs in the section `.nv_fatbin`, as nvcc writes it. */
 const FATBIN_MAGIC = 0xba55ed50;
 const FATBIN_PTX = 1;
 

@@ -1,4 +1,4 @@
-/** Finds NVIDIA's compiler, which makes the kernels for cards. */
+/** Finds NVIDIA's compiler, which makes the kernels for GPUs. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";

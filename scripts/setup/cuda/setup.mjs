@@ -1,4 +1,4 @@
-/** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a check on the card. */
+/** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a check on the GPU. */
 import { mkdir, mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
@@ -20,9 +20,9 @@ const isWanted = (name) =>
   /\.dist-info\/(METADATA|licen[cs]es?)/i.test(name);
 
 function tell(driver, builds) {
-  for (const { name, capability, gib } of driver.cards)
+  for (const { name, capability, gib } of driver.gpus)
     say(
-      `card: ${name}, compute capability ${capability}${gib === undefined ? "" : `, ${gib.toFixed(1)} GiB`}`,
+      `GPU: ${name}, compute capability ${capability}${gib === undefined ? "" : `, ${gib.toFixed(1)} GiB`}`,
     );
   const tags = builds.map(({ tag }) => tag).join(", ");
   if (driver.version === undefined) say(`no driver here; torch build that was asked for: ${tags}`);
@@ -38,10 +38,10 @@ function buildsOf(driver, tag) {
       `build: expected one of ${BUILDS.map((each) => each.tag).join(", ")}, got ${tag}`,
       "ERR_RANGE",
     );
-  // A machine that only prepares, such as one that builds an image, has no card.
+  // A machine that only prepares, such as one that builds an image, has no GPU.
   if (driver.version === undefined || buildsFor(driver).includes(build)) return [build];
   throw new SetupError(
-    `build ${tag} does not run on driver ${driver.version} and its cards. Remedy: leave --build out, or install driver ${build.own} or later.`,
+    `build ${tag} does not run on driver ${driver.version} and its GPUs. Remedy: leave --build out, or install driver ${build.own} or later.`,
     "ERR_DEVICE",
   );
 }
@@ -176,7 +176,7 @@ async function removeLeftovers(root) {
 function requireKernels({ kernels }, driverVersion) {
   if (kernels === undefined)
     throw new SetupError(
-      "the installed package has no kernels for cards. Remedy: build from a clone (npm ci).",
+      "the installed package has no kernels for GPUs. Remedy: build from a clone (npm ci).",
     );
   if (driverVersion !== undefined && !runsCuda(driverVersion, kernels))
     throw new SetupError(
@@ -191,9 +191,9 @@ function requireKernels({ kernels }, driverVersion) {
  *
  * @param options - `addon` of a package, which is not built: the `libtorch` that it needs and the CUDA of its `kernels`; `index` of packages; `build`, a tag, in place of the driver's choice; `dryRun` changes nothing; `pauseMs`
  *   before a download is tried again
- * @param parts - `build(folder)` builds the addons against a libtorch, or chooses it for those of the package; `check()` checks the card, and returns
+ * @param parts - `build(folder)` builds the addons against a libtorch, or chooses it for those of the package; `check()` checks the GPU, and returns
  *   what it found
- * @returns what there is now: folder, version, CUDA, driver, cards, what the check found
+ * @returns what there is now: folder, version, CUDA, driver, GPUs, what the check found
  */
 export async function setUpCuda(options, parts) {
   const { index = DEFAULT_INDEX, build, dryRun = false, env = process.env, addon } = options;
@@ -218,13 +218,13 @@ export async function setUpCuda(options, parts) {
   const [version, cuda] = [await versionOf(folder), await cudaOf(folder)];
   say(`libtorch ${version} with CUDA ${cuda}: ${folder}`);
   if (dryRun) {
-    say(`would ${addon === undefined ? "build the addons against it" : "choose it"} and check the card`);
+    say(`would ${addon === undefined ? "build the addons against it" : "choose it"} and check the GPU`);
     return { dryRun, driver: driver.version, torch: version, bytes: 0 };
   }
   await parts.build(folder);
-  const found = { folder, torch: version, cuda, driver: driver.version, cards: driver.cards };
+  const found = { folder, torch: version, cuda, driver: driver.version, gpus: driver.gpus };
   if (driver.version === undefined) {
-    say("there is no card here: what was built is not tried");
+    say("there is no GPU here: what was built is not tried");
     return { ...found, checked: undefined };
   }
   return { ...found, checked: await parts.check() };

@@ -24,7 +24,7 @@ test("a device that is none, or that nothing would run on, is wrong usage in eve
     ],
     [
       ["generate", "--model", "m", "--prompt", "a", "--device", "cuda:1"],
-      '--device: expected cpu or cuda; CUDA_VISIBLE_DEVICES, set before the process starts, says which card that is, got "cuda:1"',
+      '--device: expected cpu or cuda; CUDA_VISIBLE_DEVICES, set before the process starts, says which GPU that is, got "cuda:1"',
     ],
     [[...build, "--device", "nonsense"], '--device: expected cpu or cuda, got "nonsense"'],
     [

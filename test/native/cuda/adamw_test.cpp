@@ -1,4 +1,4 @@
-// AdamW on the card has the reference's bits in every form of weights and moments.
+// AdamW on the GPU has the reference's bits in every form of weights and moments.
 #include "kernels/cuda/train/adamw.h"
 
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
@@ -117,7 +117,7 @@ struct Slices {
 
 }  // namespace
 
-TEST("AdamW on the card has the reference's bits in every form of weights and moments") {
+TEST("AdamW on the GPU has the reference's bits in every form of weights and moments") {
   with_each_order([] {
     std::vector<Parameter> actual = parameters(), expected = parameters();
     const Slices slices(actual);
@@ -133,7 +133,7 @@ TEST("AdamW on the card has the reference's bits in every form of weights and mo
   });
 }
 
-TEST("8-bit moments that are not finite have the reference's codes on the card") {
+TEST("8-bit moments that are not finite have the reference's codes on the GPU") {
   std::vector<Parameter> actual = parameters(), expected = parameters();
   const Slices slices(actual);
   for (int t = 1; t <= 3; ++t) {
@@ -148,7 +148,7 @@ TEST("8-bit moments that are not finite have the reference's codes on the card")
   }
 }
 
-TEST("gradients longer than the norm that is allowed are clipped on the card, by the norm of all") {
+TEST("gradients longer than the norm that is allowed are clipped on the GPU, by the norm of all") {
   std::vector<Parameter> actual = parameters(), expected = parameters();
   double truth = 0;
   for (const Parameter& each : expected) {

@@ -1,4 +1,4 @@
-/** bench/gpu without a card: every case runs in the emulator, in small, and a wrong result is told. */
+/** bench/gpu without a GPU: every case runs in the emulator, in small, and a wrong result is told. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { projectRoot } from "../../project.ts";
 
 const build = join(projectRoot, "build", "cmake");
 const emulated = join(build, "seekrl_gpu_bench_emulated");
-const onCard = join(build, "seekrl_gpu_bench_card");
+const onGpu = join(build, "seekrl_gpu_bench_gpu");
 const skip = !existsSync(emulated) && "built without tests";
 
 function run(program: string, args: readonly string[]): { status: number | null; output: string } {
@@ -37,22 +37,22 @@ test("every case of bench/gpu runs in the emulator, is as it was, and is told fr
   }
 });
 
-test("the table of bench/gpu without a card says so in every row", { skip }, () => {
+test("the table of bench/gpu without a GPU says so in every row", { skip }, () => {
   const { status, output } = run(emulated, []);
   assert.equal(status, 0);
   const rows = output
     .split("\n")
     .filter((line) => /^\| (decode|prefill|train|loss|AdamW|exact|embed) /.test(line));
   assert.ok(rows.length > 30);
-  assert.ok(rows.every((row) => row.includes("| no card |")));
+  assert.ok(rows.every((row) => row.includes("| no GPU |")));
   assert.match(run(emulated, ["--fast"]).output, /^--fast: unknown; there are/);
 });
 
-test("bench/gpu is linked for a card, and says that there is none", {
-  skip: !existsSync(onCard) && "built without nvcc",
+test("bench/gpu is linked for a GPU, and says that there is none", {
+  skip: !existsSync(onGpu) && "built without nvcc",
 }, (context) => {
-  const { status, output } = run(onCard, ["--only", "nothing"]);
-  if (status === 0) return context.skip("there is a card");
+  const { status, output } = run(onGpu, ["--only", "nothing"]);
+  if (status === 0) return context.skip("there is a GPU");
   assert.equal(status, 1);
   assert.match(output, /CUDA driver|no CUDA-capable device/);
 });

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/encoder/rows.h"
 
 using namespace seekrl;

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/product/product.h"
 
 using namespace seekrl;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;

@@ -1,4 +1,4 @@
-/** What is known of the kernels for CUDA without a card: what nvcc made of them, and how the emulator's tests launch them. */
+/** What is known of the kernels for CUDA without a GPU: what nvcc made of them, and how the emulator's tests launch them. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export interface Kernel {
 
 const build = join(projectRoot, "build", "cmake");
 const kept = join(build, "cuda");
-/** Every card's code is looked at in that of the oldest; it is the one that is always built. */
+/** Every GPU's code is looked at in that of the oldest; it is the one that is always built. */
 const architecture = 80;
 
 /** Why there is nothing to be known, or false. */

@@ -1,11 +1,11 @@
-// What the card makes of a step's draws for the step after it.
+// What the GPU makes of a step's draws for the step after it.
 #include "kernels/cuda/sampling/next_step.h"
 
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;

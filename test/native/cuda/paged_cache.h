@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/attention/paged.h"
 #include "kernels/cuda/e4m3.h"
 

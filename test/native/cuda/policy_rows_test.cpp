@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 
 using namespace seekrl;
 using namespace seekrl::cuda;
@@ -207,7 +207,7 @@ TEST("every objective's sums are those of f64, its gradients their differences")
   for (const PolicyOptions& options : all_options()) with_each_order([&] { check_policy(in, options); });
 }
 
-TEST("sums of micro-batches add up on the card") { check_policy(Inputs(53), all_options()[8], 3); }
+TEST("sums of micro-batches add up on the GPU") { check_policy(Inputs(53), all_options()[8], 3); }
 
 TEST("without old log-probabilities a row's ratio is 1 and its gradient minus its weighted advantage") {
   const Inputs in(53);

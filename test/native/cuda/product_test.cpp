@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/product/kernel.cuh"
 
 using namespace seekrl;

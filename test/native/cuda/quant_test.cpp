@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/product/product.h"
 #include "kernels/dynamic_map.h"
 #include "kernels/products/bf16.h"

@@ -110,7 +110,7 @@ test("every instance of every kernel for CUDA runs in the emulator's tests", { s
   );
 });
 
-test("the library for all cards fits in 40 MB", { skip }, (context) => {
+test("the library for all GPUs fits in 40 MB", { skip }, (context) => {
   const cache = readFileSync(join(projectRoot, "build", "cmake", "CMakeCache.txt"), "utf8");
   if (
     !cache.includes("SEEKRL_CUDA_ARCHITECTURES:UNINITIALIZED=all") &&
@@ -153,7 +153,7 @@ const expected = {
   asyncCopies: { 1: 0, 2: 0, 4: 13, 8: 0, 16: 12 },
   matrixLoads: 14,
 };
-/** Later cards multiply no bits: the assembler calls a routine of its own. */
+/** Later GPUs multiply no bits: the assembler calls a routine of its own. */
 const hasBitProducts = (architecture: number): boolean => architecture < 100;
 
 function knownKernel(architecture: number): Instructions {

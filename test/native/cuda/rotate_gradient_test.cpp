@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "projections.h"
 
 using namespace seekrl;

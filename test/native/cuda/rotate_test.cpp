@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/e4m3.h"
 #include "projections.h"
 

@@ -1,4 +1,4 @@
-// Draws on the card against the same rules in f64, their log-probabilities against the CPU's kernel.
+// Draws on the GPU against the same rules in f64, their log-probabilities against the CPU's kernel.
 #include "kernels/cuda/sampling/sampler.h"
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/sampling.h"
 
 using namespace seekrl;
@@ -139,7 +139,7 @@ std::vector<LogitEdit> edits_of(int32_t size) {
 
 }  // namespace
 
-TEST("the card draws what u draws of the weights that each limit keeps, for rows of any size") {
+TEST("the GPU draws what u draws of the weights that each limit keeps, for rows of any size") {
   const std::vector<SampleRow> rows = all_limits();
   for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{2003} : std::vector<int64_t>{1, 33, 2000, 5003}) {
     const std::vector<float> logits = normals<float>(std::ssize(rows) * size, size, 3);
@@ -147,7 +147,7 @@ TEST("the card draws what u draws of the weights that each limit keeps, for rows
   }
 }
 
-TEST("a large vocabulary is drawn from on the card") {
+TEST("a large vocabulary is drawn from on the GPU") {
   for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{} : std::vector<int64_t>{131074, 262208}) {
     std::vector<SampleRow> rows = {row_of(1), row_of(2), row_of(3)};
     rows[1].top_k = 20000;
@@ -157,7 +157,7 @@ TEST("a large vocabulary is drawn from on the card") {
   }
 }
 
-TEST("draws of many seeds on the card are those of the CPU's numbers") {
+TEST("draws of many seeds on the GPU are those of the CPU's numbers") {
   constexpr int64_t kSize = 300, kRows = kIsRaceTest ? 2 : 64;
   std::vector<SampleRow> rows;
   for (int64_t r = 0; r < kRows; ++r) {
@@ -180,7 +180,7 @@ TEST("tokens of equal weight are kept or left together, however many they are") 
   check(logits, rows);
 }
 
-TEST("masks, biases, forbidden tokens and penalties on the card are the CPU's") {
+TEST("masks, biases, forbidden tokens and penalties on the GPU are the CPU's") {
   constexpr int32_t kSize = 3001;
   std::vector<SampleRow> rows = all_limits();
   const std::vector<float> logits = normals<float>(std::ssize(rows) * kSize, 21, 2);
@@ -200,7 +200,7 @@ TEST("masks, biases, forbidden tokens and penalties on the card are the CPU's") 
   with_each_order([&] { check(logits, rows); });
 }
 
-TEST("a greedy row on the card takes the first of the largest edited logits") {
+TEST("a greedy row on the GPU takes the first of the largest edited logits") {
   constexpr int64_t kSize = 4099;
   std::vector<float> logits = normals<float>(3 * kSize, 31);
   for (const int64_t at : {17, 1100, 4098}) logits[at] = logits[kSize + at] = logits[2 * kSize + at] = 50;
@@ -264,7 +264,7 @@ TEST("a row whose scores are made of parts is drawn from as ever, and told the l
   }
 }
 
-TEST("the most likely tokens of a row on the card are those of a sorted one, the first of equal ones first") {
+TEST("the most likely tokens of a row on the GPU are those of a sorted one, the first of equal ones first") {
   for (const int64_t size : kIsRaceTest ? std::vector<int64_t>{1030} : std::vector<int64_t>{5, 1030, 4096, 70003}) {
     const auto num_top = static_cast<int32_t>(std::min<int64_t>(size, kernels::kMaxTop));
     std::vector<float> logits = normals<float>(3 * size, 51, 3);

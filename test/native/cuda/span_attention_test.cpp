@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/attention/span.h"
 #include "packed_texts.h"
 

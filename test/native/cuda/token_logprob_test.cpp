@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "card.h"
+#include "gpu.h"
 #include "kernels/cuda/sampling/sampler.h"
 #include "kernels/logprob.h"
 #include "kernels/rows.h"

@@ -68,7 +68,7 @@ const run: Installed["run"] = async (env = {}, first = "") => {
   await rm(join(home, "index"), { recursive: true, force: true });
   await writeFile(join(home, "first.mjs"), first);
   const args = ["--import", join(home, "first.mjs"), join(home, "run.mjs"), root, home];
-  // No compiler and no card: looking for them takes the doctor's time.
+  // No compiler and no GPU: looking for them takes the doctor's time.
   const own = { PATH: home, SEEKRL_LIBTORCH: builtLibtorch(), SEEKRL_CACHE: join(home, "cache") };
   const options = { env: { ...process.env, ...own, ...env } };
   const { stdout, stderr } = await new Promise<{ stdout: string; stderr: string }>((resolve) =>

@@ -64,7 +64,7 @@ for (const name of ["check.yml", "release.yml"]) {
 const onLinuxAlone = (value: string, other: string): string =>
   `\${{ matrix.platform != 'darwin-arm64' && '${value}' || '${other}' }}`;
 
-test("every build of a release has the kernels of every card, and none without them is packed", async () => {
+test("every build of a release has the kernels of every GPU, and none without them is packed", async () => {
   const { platform } = await jobsOf("release.yml");
   assert.equal(platform?.env?.SEEKRL_CUDA_ARCHITECTURES, "all");
   assert.equal(platform?.env?.SEEKRL_WERROR, onLinuxAlone("ON", "OFF"));

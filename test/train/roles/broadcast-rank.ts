@@ -1,4 +1,4 @@
-/** One rank of the test of weights that are broadcast: `node broadcast-rank.js model|adapter|card DTYPE`, with torchrun's variables. */
+/** One rank of the test of weights that are broadcast: `node broadcast-rank.js model|adapter|GPU DTYPE`, with torchrun's variables. */
 import { createHash } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { Adapter } from "../../../lib/model/adapter.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { broadcastWeights } from "../../../lib/train/learner/broadcast-weights.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
-import { shapes } from "../../card/models.ts";
+import { shapes } from "../../gpu/models.ts";
 import { filled, tinyModel, tinySequence } from "../tiny.ts";
 
-const [what, dtype] = process.argv.slice(2) as ["model" | "adapter" | "card", Model["dtype"]];
+const [what, dtype] = process.argv.slice(2) as ["model" | "adapter" | "gpu", Model["dtype"]];
 const { RANK, WORLD_SIZE, MASTER_PORT } = process.env;
 const [rank, root] = [Number(RANK), 1];
 /** The emulated one. */
-async function cardModel(): Promise<Model> {
+async function gpuModel(): Promise<Model> {
   await native().setNumThreads(1);
   const shape = shapes["biases and a tied head"]!;
   return Model.create(shape, { device: "emulated", dtype, seed: rank });
@@ -27,7 +27,7 @@ await using processGroup = await ProcessGroup.open({
   ...{ rank, size: Number(WORLD_SIZE), port: Number(MASTER_PORT) },
 });
 // Other weights on each rank, but for the model under an adapter.
-await using model = await (what === "card" ? cardModel() : tinyModel(what === "model" ? rank : 7, dtype));
+await using model = await (what === "gpu" ? gpuModel() : tinyModel(what === "model" ? rank : 7, dtype));
 const policy = what === "adapter" ? await Adapter.create(model, { rank: 2, seed: rank }) : model;
 await using engine = await Engine.open(model, { numBlocks: 20, blockTokens: 16 });
 const sequence = engine.open(Int32Array.of(1, 2, 3), policy instanceof Adapter ? { adapter: policy } : {});

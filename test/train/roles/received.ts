@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { runRanks } from "../../comm/ranks.ts";
 
-/** @param what - `model`, `adapter`, or `card` for a model on the emulated one */
+/** @param what - `model`, `adapter`, or `gpu` for a model on the emulated one */
 export async function requireBroadcast(what: string, dtype: string): Promise<void> {
   const ranks = await runRanks("./broadcast-rank.js", import.meta.url, { size: 3, args: [what, dtype] });
   const [first, root, last] = ranks.map(({ code, stderr, lines }) => [code, stderr, ...lines]);

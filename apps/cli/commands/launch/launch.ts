@@ -11,7 +11,7 @@ import { withRestarts } from "./restarts.ts";
 
 const options = z.strictObject({
   command: z.array(z.string()).min(1).describe("what each process runs, after --: train --config run.yaml"),
-  processes: z.int().min(1).describe("processes on this machine: one a card, or a share of the cores"),
+  processes: z.int().min(1).describe("processes on this machine: one a GPU, or a share of the cores"),
   machines: z.int().min(1).default(1).describe("machines that run as many each"),
   machine: z.int().min(0).optional().describe("which of them this is, from 0 on"),
   address: z.string().min(1).optional().describe("host of machine 0, where all meet; alone 127.0.0.1"),

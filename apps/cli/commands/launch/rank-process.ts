@@ -112,7 +112,7 @@ async function endOf(child: ChildProcess): Promise<Pick<RankEnd, "code" | "signa
   const [code, signal] = (await once(child, "exit").catch((cause) => {
     throw new SeekError("ERR_IO", `a process cannot be started: ${messageOf(cause)}`, { cause });
   })) as [number | null, NodeJS.Signals | null];
-  // What it leaves behind would hold its ports, its card and its output.
+  // What it leaves behind would hold its ports, its GPU and its output.
   killGroup(child);
   // What it said last may still be on its way.
   if (child.connected) await once(child, "disconnect");

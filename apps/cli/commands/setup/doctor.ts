@@ -5,7 +5,7 @@ import { command } from "../../command.ts";
 import { deviceName } from "../../fields.ts";
 import { hardwareLines } from "../../machine/hardware.ts";
 import {
-  cardProblem,
+  gpuProblem,
   findMachine,
   kernelsFor,
   type Machine,
@@ -26,13 +26,13 @@ function libtorchLine({ libtorch }: Machine): string {
   return `${libtorch.version ?? "of an unknown version"}, ${kind} (${libtorch.folder})`;
 }
 
-function cardLines({ driver, kernels }: Machine): string[] {
+function gpuLines({ driver, kernels }: Machine): string[] {
   const by = { code: "its own code", ptx: "PTX, compiled at first use" };
-  return driver.cards.map((card, i) => {
-    const way = kernels && kernelsFor(card, kernels);
+  return driver.gpus.map((gpu, i) => {
+    const way = kernels && kernelsFor(gpu, kernels);
     const runs = way === undefined ? "no kernels for it" : `kernels: ${by[way]}`;
-    const memory = card.gib === undefined ? "" : `, ${card.gib.toFixed(1)} GiB`;
-    return `card ${i}    ${card.name}, compute capability ${card.capability}${memory}, ${runs}`;
+    const memory = gpu.gib === undefined ? "" : `, ${gpu.gib.toFixed(1)} GiB`;
+    return `GPU ${i}    ${gpu.name}, compute capability ${gpu.capability}${memory}, ${runs}`;
   });
 }
 
@@ -42,13 +42,13 @@ function describe(machine: Machine): string {
     `node      ${machine.node}, ${machine.platform}`,
     ...hardwareLines(machine.hardware),
     `driver    ${driver.version ?? "none"}${driver.problem === undefined ? "" : ` (${driver.problem})`}`,
-    ...cardLines(machine),
+    ...gpuLines(machine),
     ...machine.packages.map((name) => `package   ${name}, every file as it was packed`),
     `libtorch  ${libtorchLine(machine)}`,
     `nvcc      ${nvcc === undefined ? "none" : `${nvcc.version} (${nvcc.path})`}`,
     `kernels   ${kernelLine(machine)}`,
     `cpu       ${processorProblem(machine) ?? "runs"}`,
-    `cuda      ${cardProblem(machine) ?? "runs"}`,
+    `cuda      ${gpuProblem(machine) ?? "runs"}`,
   ];
   return `${lines.join("\n")}\n`;
 }
@@ -67,7 +67,7 @@ export const doctorCommand = command({
     io.write(describe(machine));
     const problems: Record<string, string | undefined> = {
       cpu: processorProblem(machine),
-      cuda: cardProblem(machine),
+      cuda: gpuProblem(machine),
     };
     const runs = { cpu: problems["cpu"] ?? true, cuda: problems["cuda"] ?? true };
     // What the line above says of the processor is no error before somebody asks for it.

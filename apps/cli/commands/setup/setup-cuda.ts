@@ -1,4 +1,4 @@
-/** `seekrl setup cuda`: makes a machine with a card ready for `--device cuda`. */
+/** `seekrl setup cuda`: makes a machine with a GPU ready for `--device cuda`. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ function packagedAddon(): CudaSetupOptions["addon"] {
   return { libtorch: stamp.libtorch, kernels: stamp.kernels };
 }
 
-/** Builds the addons against a libtorch, and the kernels for the cards of this machine; a package's addon only takes it. */
+/** Builds the addons against a libtorch, and the kernels for the GPUs of this machine; a package's addon only takes it. */
 async function build(folder: string, io: CommandIo): Promise<void> {
   if (!isClone()) return (await setupScripts.libtorch()).chooseLibtorch(folder, io.env);
   const env = { ...io.env, SEEKRL_LIBTORCH: folder };
@@ -66,7 +66,7 @@ async function check(io: CommandIo): Promise<object> {
   if (code === 0) return (JSON.parse(stdout) as { checked: object }).checked;
   throw new SeekError(
     "ERR_DEVICE",
-    "setup cuda: the build is done, but the check on the card failed: see above. Remedy: npx seekrl doctor.",
+    "setup cuda: the build is done, but the check on the GPU failed: see above. Remedy: npx seekrl doctor.",
   );
 }
 
@@ -74,14 +74,14 @@ async function check(io: CommandIo): Promise<object> {
 export const setupCudaCommand = command({
   name: "setup cuda",
   summary:
-    "finds or downloads a CUDA torch, builds against it or has the package use it, and checks it on the card",
+    "finds or downloads a CUDA torch, builds against it or has the package use it, and checks it on the GPU",
   goesOn: "with the download where it was",
   options: z.strictObject({
     build: z
       .string()
       .optional()
       .describe(
-        "which of torch's builds, such as cu130 (the newest that driver and cards run; needed where there is no card)",
+        "which of torch's builds, such as cu130 (the newest that driver and GPUs run; needed where there is no GPU)",
       ),
     index: z
       .url()

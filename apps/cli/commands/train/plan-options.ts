@@ -25,16 +25,16 @@ const machines = inGroup("Machines", {
     .min(1)
     .refine((all) => new Set(all).size === all.length, "expected each number once")
     .describe(`How many, up to ${mostDevices}; several numbers are compared: 8,64,512.`),
-  gpusPerMachine: z.int().min(1).default(8).describe("Cards of one machine."),
+  gpusPerMachine: z.int().min(1).default(8).describe("GPUs of one machine."),
   gpu: z
     .enum(gpuNames as [string, ...string[]])
     .default("h200")
-    .describe("Which card."),
+    .describe("Which GPU."),
   networkGbits: z
     .number()
     .gt(0)
     .default(400)
-    .describe("Between machines, each card's share, Gbit/s in one direction."),
+    .describe("Between machines, each GPU's share, Gbit/s in one direction."),
 });
 
 const layout = inGroup("Layout; what is not given is tried", {
@@ -47,8 +47,8 @@ const layout = inGroup("Layout; what is not given is tried", {
     .min(1)
     .refine((ways) => Number.isInteger(Math.log2(ways)), "expected a power of two")
     .optional()
-    .describe("Cards of one machine that share each product; a power of two."),
-  rolloutGpus: z.int().min(0).optional().describe("Cards that only generate."),
+    .describe("GPUs of one machine that share each product; a power of two."),
+  rolloutGpus: z.int().min(0).optional().describe("GPUs that only generate."),
   staleness: z
     .int()
     .min(0)
@@ -117,7 +117,7 @@ export function checkPlan({
       );
     const near = Math.min(devices, gpusPerMachine);
     if (near % tensor === 0 && devices % tensor === 0) continue;
-    const cards = `the ${devices} cards of --gpus and the ${near} of a machine (--gpus-per-machine)`;
-    throw new UsageError(`--tensor: expected a number that divides ${cards}, got ${tensor}`);
+    const gpus = `the ${devices} GPUs of --gpus and the ${near} of a machine (--gpus-per-machine)`;
+    throw new UsageError(`--tensor: expected a number that divides ${gpus}, got ${tensor}`);
   }
 }

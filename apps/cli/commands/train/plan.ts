@@ -1,4 +1,4 @@
-/** `seekrl plan`: how long a step of a training takes on many cards, and what each holds, before there are any. */
+/** `seekrl plan`: how long a step of a training takes on many GPUs, and what each holds, before there are any. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { defined } from "../../../../lib/base/defined.ts";
@@ -127,7 +127,7 @@ function impossibleText({ tensor, zero, rolloutGpus }: PlanOptions, devices: num
   return `--gpus ${devices}: the model and the machines allow no layout with ${given.join(", ")}`;
 }
 
-/** The command has failed where no number of cards is enough, as a script can see. */
+/** The command has failed where no number of GPUs is enough, as a script can see. */
 function noneFits({ gpus, gpu, model }: PlanOptions): SeekError {
   return new SeekError("ERR_MEMORY", `--gpus ${gpus.join(",")}: no layout of ${model} fits into ${gpu}`);
 }

@@ -197,7 +197,7 @@ function settingsOf(
       },
       ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
       hasReference: reference !== undefined && reference !== model,
-      // A card's is what training leaves; a rank that only trains has none.
+      // A GPU's is what training leaves; a rank that only trains has none.
       cacheBytes: roles ? 0 : (given.cacheGib ?? (given.device === "cpu" ? 1 : 0)) * 2 ** 30,
     }),
   };

@@ -12,7 +12,7 @@
 
 namespace seekrl::cuda {
 
-// Keys of a split: few enough that long sequences fill a card, many enough that joining them costs little.
+// Keys of a split: few enough that long sequences fill a GPU, many enough that joining them costs little.
 constexpr int32_t kSplitTokens = 256;
 // Rows of a tile: (position, head of the group) pairs, positions outermost.
 constexpr int32_t kTileRows = 16;
@@ -34,8 +34,8 @@ struct PagedAttention {
   const void* query;  // [T, num_heads, C]
   const void* keys;
   const void* values;
-  const AttentionTile* tiles;  // [num_tiles], on the card
-  const int32_t* block_table;  // on the card
+  const AttentionTile* tiles;  // [num_tiles], on the GPU
+  const int32_t* block_table;  // on the GPU
   // paged_attention_scratch_floats floats.
   float* scratch;
   int64_t num_tiles;
@@ -56,8 +56,8 @@ struct PagedAttention {
   // sequences, all attend over the first num_keys tokens of its sequence, a multiple of kSplitTokens; each sequence's
   // own tiles attend over what is behind its shared_keys_S. A row of a sequence of which that is not 0 is in one of
   // these tiles. Without a window alone. The bits are those of no shared tiles.
-  const AttentionTile* shared_tiles = nullptr;  // [num_shared_tiles], on the card
-  const int32_t* shared_keys_S = nullptr;       // by row of the block table, on the card; null: none
+  const AttentionTile* shared_tiles = nullptr;  // [num_shared_tiles], on the GPU
+  const int32_t* shared_keys_S = nullptr;       // by row of the block table, on the GPU; null: none
   int64_t num_shared_tiles = 0;
   // The rows of the tiles given, where they are not all: [first_row, end_row), and `scratch` is for so many. 0:
   // num_rows.
@@ -70,7 +70,7 @@ struct PagedAttention {
 //
 // Of codes, num_keys * 2 * (C + 4) bytes are read, and the result has the bits of that over the numbers that they stand
 // for. A scale of its own for each token and head needs no calibration, and what is stored of a token depends on it
-// alone; powers of two leave codes times scales exact in 16 bits, which the tensor cores of every card multiply.
+// alone; powers of two leave codes times scales exact in 16 bits, which the tensor cores of every GPU multiply.
 // Training rounds no keys and values: log-probabilities that are generated over codes are not the trained model's.
 Status paged_attention(const PagedAttention& call, void* stream);
 

@@ -21,7 +21,7 @@ struct SpanTile {
 };
 
 // Numbers of a token's heads lie together, heads C apart; tokens `stride` values apart, so that the parts of one
-// product may be given. All pointers are to the card's memory.
+// product may be given. All pointers are to the GPU's memory.
 struct SpanHeads {
   const void* data;
   int64_t stride;

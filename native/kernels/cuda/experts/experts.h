@@ -50,7 +50,7 @@ Status gather_calls(const ExpertRows& call, void* stream);
 struct ExpertProduct {
   void* out_RN;
   const void* x_RK;
-  const void* const* weights_E;  // each [N, K]; the pointers too are on the card
+  const void* const* weights_E;  // each [N, K]; the pointers too are on the GPU
   const int32_t* start_E;
   int64_t num_calls, n, k, num_experts;
   Dtype dtype;

@@ -17,7 +17,7 @@ using Rows64Narrow = ProductTiling<64, 32, 64, 6, 4, 1, 2>;
 using Rows64 = ProductTiling<64, 64, 64, 4, 2, 2, 2>;
 using Rows128 = ProductTiling<128, 128, 32, 4, 2, 4, 2>;
 
-// Rows of tiles that run beside each other before the next columns do: the blocks of a card then read about as many
+// Rows of tiles that run beside each other before the next columns do: the blocks of a GPU then read about as many
 // rows as columns, and what they read stays in the second-level cache.
 constexpr int64_t kTileGroup = 16;
 

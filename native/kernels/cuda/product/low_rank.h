@@ -15,7 +15,7 @@ struct LowRankPair {
   float scale;
 };
 
-// All pointers are to the card's memory, the pairs and what they point to too.
+// All pointers are to the GPU's memory, the pairs and what they point to too.
 struct LowRank {
   void* out_MN;                // in out_dtype
   void* inner_MR;              // scratch in dtype, [M, max_rank], at a multiple of 16 bytes; scale x A^T afterwards

@@ -5,9 +5,9 @@ namespace seekrl::cuda {
 
 namespace {
 
-// Outputs of tiles of 64 columns that leave half a card without a block.
+// Outputs of tiles of 64 columns that leave half a GPU without a block.
 constexpr int64_t kFewColumns = 8192;
-// Tiles of 128 x 128 that are enough for a card; of fewer, smaller ones.
+// Tiles of 128 x 128 that are enough for a GPU; of fewer, smaller ones.
 constexpr int64_t kEnoughTiles = 128;
 
 // At most 64 rows of x, as decoding has them.

@@ -16,7 +16,7 @@ enum class ProductForm : int32_t {
   kWeightGradient,  // out [M, N] = g [K, M]^T x [K, N]
 };
 
-// All pointers are to the card's memory. Factors and bias begin at multiples of 16 bytes; rows of factors are multiples
+// All pointers are to the GPU's memory. Factors and bias begin at multiples of 16 bytes; rows of factors are multiples
 // of 8 values apart and, where they are read along, multiples of 8 values long: K of kForward, K and N of
 // kInputGradient, M and N of kWeightGradient. Other sizes are any. `out` may have any stride; rows that begin at
 // multiples of 16 bytes are stored 16 bytes at a time. It is none of the factors.

@@ -1,4 +1,4 @@
-// Rows of a batch in runs, each of which has a right factor of its own: how many tiles there are is known on the card
+// Rows of a batch in runs, each of which has a right factor of its own: how many tiles there are is known on the GPU
 // alone, so that there are blocks for as many as there can be, and those without one end at once.
 #pragma once
 

@@ -9,7 +9,7 @@ namespace seekrl::cuda {
 
 enum class QuantKind : int32_t { kInt8, kInt4, kNf4 };
 
-// W [N, K] in the arrays of ops/quant/quant_weight.h, on the card; K is a multiple of 8, codes begin at a multiple of
+// W [N, K] in the arrays of ops/quant/quant_weight.h, on the GPU; K is a multiple of 8, codes begin at a multiple of
 // 16 bytes. What a kind does not have is null.
 struct QuantMatrix {
   QuantKind kind;

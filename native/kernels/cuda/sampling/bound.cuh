@@ -1,5 +1,5 @@
 // The least weight that may be drawn, by digits of the weights' bits from the highest: engine/sampling/bound.h on the
-// card. Counts and masses are integers, so that they are the same in whatever order threads add.
+// GPU. Counts and masses are integers, so that they are the same in whatever order threads add.
 #pragma once
 
 #include "kernels/cuda/sampling/row.cuh"

@@ -9,7 +9,7 @@
 
 namespace seekrl::cuda {
 
-// All pointers are to the card's memory. A row is a sequence of which one token a step is decoded; it has ended when
+// All pointers are to the GPU's memory. A row is a sequence of which one token a step is decoded; it has ended when
 // its slot is negative.
 struct NextStep {
   int32_t* ids_S;          // the input of a step
@@ -33,7 +33,7 @@ struct WordEdit {
   int32_t place, value;
 };
 
-// words[place] = value for each of `edits`, on the card as `words` are; at most one a place.
+// words[place] = value for each of `edits`, on the GPU as `words` are; at most one a place.
 Status edit_words(int32_t* words, const WordEdit* edits, int64_t num_edits, void* stream);
 
 }  // namespace seekrl::cuda

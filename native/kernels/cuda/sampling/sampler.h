@@ -19,8 +19,8 @@ struct LogitEdit {
 // One row's options, with the meanings of SamplingOptions.
 struct SampleRow {
   uint64_t seed;
-  const uint32_t* mask;    // on the card: bit v % 32 of word v / 32: whether token v is allowed; null allows all
-  const LogitEdit* edits;  // on the card: at most one a token, in ascending order of tokens
+  const uint32_t* mask;    // on the GPU: bit v % 32 of word v / 32: whether token v is allowed; null allows all
+  const LogitEdit* edits;  // on the GPU: at most one a token, in ascending order of tokens
   int32_t num_edits;
   int32_t top_k;       // 0 is off
   double temperature;  // 0 is greedy
@@ -40,8 +40,8 @@ struct DrawnToken {
 struct SampleCall {
   DrawnToken* drawn_R;
   const float* logits_RV;
-  const SampleRow* rows_R;       // on the card
-  const int32_t* num_tokens_R;   // on the card: tokens before the one to be drawn, the index of its random number
+  const SampleRow* rows_R;       // on the GPU
+  const int32_t* num_tokens_R;   // on the GPU: tokens before the one to be drawn, the index of its random number
   int64_t num_rows, vocab_size;  // vocab_size: at most 327,680
   float softcap = 0;             // a logit x is softcap tanh(x / softcap), before all else; 0: x
   // [R, kMaxTop], of which a row's first num_top are set: by descending logits of the unedited row, of equal ones the

@@ -16,7 +16,7 @@ constexpr int64_t kMaxSearchQueries = 512, kMaxSearchHits = 1000;
 // A binary row of so many ones is no hit.
 constexpr int32_t kHiddenOnes = 1 << 29;
 
-// All pointers are to the card's memory; rows and queries begin at multiples of 16 bytes.
+// All pointers are to the GPU's memory; rows and queries begin at multiples of 16 bytes.
 struct VectorSearch {
   int32_t* ids_QM = nullptr;      // rows; -1 where there are fewer than M
   float* scores_QM = nullptr;     // of those rows; minus infinity where there is none

@@ -9,7 +9,7 @@
 
 namespace seekrl::cuda {
 
-// All pointers are to the card's memory, those within the slices too. Slice s has the blocks of kMomentBlock elements
+// All pointers are to the GPU's memory, those within the slices too. Slice s has the blocks of kMomentBlock elements
 // from first_block_S[s] to first_block_S[s + 1] (excluded); first_block_S has num_slices + 1 numbers.
 struct AdamWCall {
   const kernels::AdamWSlice* slices_S;
@@ -19,7 +19,7 @@ struct AdamWCall {
   const kernels::DynamicMap* unsigned_map;
   kernels::AdamWStep step;
   // The square of the gradients' norm, when not null: gradients are divided by norm / max_norm as well where that is
-  // more than 1. It stays on the card: nothing waits for it.
+  // more than 1. It stays on the GPU: nothing waits for it.
   const double* squared_norm;
   float max_norm;
 };

@@ -1,4 +1,4 @@
-// The policy's and the critic's loss over the rows of a micro-batch: gradients per row, and sums that stay on the card.
+// The policy's and the critic's loss over the rows of a micro-batch: gradients per row, and sums that stay on the GPU.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ struct PolicyOptions {
   float kl_coef;
 };
 
-// Pointers to f32 [R] on the card, but where said.
+// Pointers to f32 [R] on the GPU, but where said.
 struct PolicyRows {
   float* logprob_grad_R;
   float* entropy_grad_R;
-  LossStats* stats;  // one, on the card; added to
+  LossStats* stats;  // one, on the GPU; added to
   const float* logprob_R;
   const float* entropy_R;
   const float* weights_R;
@@ -50,7 +50,7 @@ Status policy_rows(const PolicyRows& rows, const PolicyOptions& options, void* s
 
 struct ValueRows {
   float* values_grad_R;
-  ValueStats* stats;  // one, on the card; added to
+  ValueStats* stats;  // one, on the GPU; added to
   const float* values_R;
   const float* weights_R;
   const float* returns_R;

@@ -1,18 +1,18 @@
-/** The doctor's words and numbers, with cards that only nvidia-smi knows of. */
+/** The doctor's words and numbers, with GPUs that only nvidia-smi knows of. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { after, test } from "node:test";
-import { fakeCard } from "../../../setup/fake-torch.ts";
+import { fakeGpu } from "../../../setup/fake-torch.ts";
 import { runCli } from "../../run-cli.ts";
 
 const bin = await mkdtemp(join(tmpdir(), "seekrl-doctor-"));
 after(() => rm(bin, { recursive: true }));
 const path = process.env.PATH;
 
-async function withCard<T>(card: Parameters<typeof fakeCard>[1], work: () => Promise<T>): Promise<T> {
-  await fakeCard(bin, card);
+async function withGpu<T>(gpu: Parameters<typeof fakeGpu>[1], work: () => Promise<T>): Promise<T> {
+  await fakeGpu(bin, gpu);
   process.env.PATH = `${bin}${delimiter}${path}`;
   try {
     return await work();
@@ -21,17 +21,17 @@ async function withCard<T>(card: Parameters<typeof fakeCard>[1], work: () => Pro
   }
 }
 
-test("the doctor says which cards, driver, libtorch and kernels there are, and what would run", async () => {
-  const { code, stdout } = await withCard({ driver: "550.54.14" }, () => runCli("doctor"));
+test("the doctor says which GPUs, driver, libtorch and kernels there are, and what would run", async () => {
+  const { code, stdout } = await withGpu({ driver: "550.54.14" }, () => runCli("doctor"));
   assert.equal(code, 0);
   assert.match(stdout, /^driver {4}550\.54\.14$/m);
-  assert.match(stdout, /^card 0 {4}NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB, /m);
+  assert.match(stdout, /^GPU 0 {4}NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB, /m);
   assert.match(stdout, /^libtorch {2}2\.1[123]\.\d+, (CPU build|CUDA [\d.]+) \(.*\)$/m);
   assert.match(stdout, /^cpu {7}runs$/m);
   assert.match(stdout, /^nvcc {6}(none|[\d.]+ \(.+\))$/m);
-  const { stdout: json } = await withCard({}, () => runCli("doctor", "--json"));
+  const { stdout: json } = await withGpu({}, () => runCli("doctor", "--json"));
   const { driver, libtorch, runs } = JSON.parse(json);
-  assert.equal(driver.cards[0].capability, "9.0");
+  assert.equal(driver.gpus[0].capability, "9.0");
   assert.match(libtorch.version, /^2\.1[123]/);
   assert.equal(runs.cpu, true);
 });
@@ -50,9 +50,7 @@ test("the doctor tries a device: what is generated there is scored with the same
 });
 
 test("setting up refuses a driver that is too old, as a command with an exit code", async () => {
-  const { code, stderr } = await withCard({ driver: "470.82.01" }, () =>
-    runCli("setup", "cuda", "--dry-run"),
-  );
+  const { code, stderr } = await withGpu({ driver: "470.82.01" }, () => runCli("setup", "cuda", "--dry-run"));
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -61,7 +59,7 @@ test("setting up refuses a driver that is too old, as a command with an exit cod
 });
 
 test("setting up refuses a build of torch that is none with those that there are", async () => {
-  const { code, stderr } = await withCard({}, () => runCli("setup", "cuda", "--build", "cu99", "--dry-run"));
+  const { code, stderr } = await withGpu({}, () => runCli("setup", "cuda", "--build", "cu99", "--dry-run"));
   assert.equal(code, 1);
   assert.match(stderr, /^ERR_RANGE: build: expected one of cu130, cu128, cu126, got cu99$/m);
 });

@@ -1,5 +1,6 @@
 /** `seekrl demo --recipe` for each published recipe and its choices, and both modes of the world's own. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { test } from "node:test";
@@ -68,8 +69,9 @@ test("without a recipe both modes of the world's own are trained and shown besid
   assert.match(await readFile(join(out, "reward.svg"), "utf8"), /^<svg [\s\S]*<polyline [\s\S]*<\/svg>\n$/);
   const { control, single, multi } = JSON.parse(await readFile(join(out, "summary.json"), "utf8"));
   for (const figures of [control.single, control.multi, single.before, single.after, multi.before]) {
-    for (const each of [figures, figures.drawn, figures.plain, figures.plain.drawn])
-      assert.ok(each.em >= 0 && each.em <= 1);
+    for (const search of [figures.patchy, figures.plain]) {
+      for (const { em } of [search.drawn, search.greedy]) assert.ok(em >= 0 && em <= 1);
+    }
   }
   assert.match(stdout, /^2 steps and 16 questions show that everything runs; what differs .* is chance\.$/m);
   // The curve as it grew, without a sign that moves a cursor.
@@ -85,6 +87,12 @@ test("without a recipe both modes of the world's own are trained and shown besid
   assert.match(asked.stdout, /answer/);
 });
 
+/** The processes of parts that this one has started and that live. */
+function partProcesses(): number[] {
+  const { stdout } = spawnSync("pgrep", ["-P", `${process.pid}`, "-f", "part-process"], { encoding: "utf8" });
+  return stdout.split("\n").filter(Boolean).map(Number);
+}
+
 test("a part that fails ends the others, and the demo says why", async () => {
   const out = join(folder, "failed");
   await mkdir(out, { recursive: true });
@@ -92,15 +100,32 @@ test("a part that fails ends the others, and the demo says why", async () => {
   const { code, stderr } = await runCli("demo", "--quick", "--out", out);
   assert.equal(code, 1);
   assert.match(stderr, /multi-seed-0-quick.*: .*$/m);
+  assert.deepEqual(partProcesses(), []);
 });
 
-test("a demo that is interrupted ends its parts, and the same command goes on", async () => {
-  const args = ["demo", "--quick", "--out", join(folder, "interrupted")];
+test("a part that is killed is named and ends the others, and the same command goes on", async () => {
+  const args = ["demo", "--quick", "--out", join(folder, "killed")];
   const call = new CliCall(args);
   await call.until(/^(?:single|multi) +1\/2 reward/m, "stderr");
+  process.kill(partProcesses()[0]!, "SIGKILL");
+  const { code, stderr } = await call.ended;
+  assert.equal(code, 1);
+  assert.match(stderr, /(?:single|multi|control): its process ended with SIGKILL before it had a result/);
+  assert.deepEqual(partProcesses(), []);
+  const again = await runCli(...args);
+  assert.equal(again.code, 0, again.stderr);
+});
+
+test("a demo that is interrupted ends its parts, and the same command goes on from the last finished step", async () => {
+  const args = ["demo", "--quick", "--out", join(folder, "interrupted")];
+  const call = new CliCall(args);
+  const told = await call.until(/^(?:single|multi) +1\/2 reward/m, "stderr");
+  const [, stepped = ""] = /^(single|multi) +1\/2 reward/m.exec(told) ?? [];
   const { code, stderr } = await call.interrupt();
   assert.equal(code, 1);
   assert.match(stderr, /interrupted; the same command goes on from the last finished step/);
+  assert.deepEqual(partProcesses(), []);
   const again = await runCli(...args);
   assert.equal(again.code, 0, again.stderr);
+  assert.doesNotMatch(again.stderr, new RegExp(`^${stepped} +1/2 reward`, "m"));
 });

@@ -40,14 +40,14 @@ test("a config.json alone is planned as the published size of the same shape", a
   assert.deepEqual(plans[1], plans[2]);
 });
 
-test("what does not fit says so, and on how many cards it does", async () => {
+test("what does not fit says so, and on how many GPUs it does", async () => {
   const call = ["plan", "--model", "qwen2.5-32b", "--gpu", "a100"];
   const { code, stdout, stderr } = await runCli(...call, "--gpus", "1");
   assert.equal(code, 1);
   assert.match(stderr, /^ERR_MEMORY: --gpus 1: no layout of qwen2\.5-32b fits into a100$/m);
   assert.match(stdout, /^ZeRO 0 .*: no$/m);
-  const [, cards] = /none fits on 1; (\d+) are the fewest/.exec(stdout) ?? [];
-  const enough = await runCli(...call, "--gpus", cards!, "--json");
+  const [, gpus] = /none fits on 1; (\d+) are the fewest/.exec(stdout) ?? [];
+  const enough = await runCli(...call, "--gpus", gpus!, "--json");
   assert.ok(JSON.parse(enough.stdout).plans[0].best.fits);
 });
 
@@ -82,7 +82,7 @@ test("without a network the sizes that need none are named, and help marks what 
   assert.equal((await runCli("plan")).stderr, "error: --model, --gpus: required\n");
 });
 
-test("the fewest cards are the same from whichever number the search begins", async () => {
+test("the fewest GPUs are the same from whichever number the search begins", async () => {
   const fewest = async (gpus: string): Promise<number> => {
     const { stdout } = await runCli("plan", "--model", "qwen2.5-72b", "--gpus", gpus, "--json");
     return JSON.parse(stdout).plans[0].enough.gpus;
@@ -91,7 +91,7 @@ test("the fewest cards are the same from whichever number the search begins", as
   assert.deepEqual([one, typeof one], [two, "number"]);
 });
 
-test("an adapter on quantised weights of 32 billion fits on two cards", async () => {
+test("an adapter on quantised weights of 32 billion fits on two GPUs", async () => {
   const options = ["--gpus", "2", "--gpu", "a100", "--lora", "16", "--recipe", "search-r1,algorithm=grpo"];
   const { stdout } = await runCli("plan", "--model", "qwen2.5-32b", ...options, "--weights", "nf4", "--json");
   const { best } = JSON.parse(stdout).plans[0];
@@ -110,7 +110,7 @@ test("a plan lists its assumptions", async () => {
     "100",
   );
   assert.match(stdout, /Computed, not measured/);
-  assert.match(stdout, /between machines 100 Gbit\/s a card/);
+  assert.match(stdout, /between machines 100 Gbit\/s a GPU/);
 });
 
 test("an unknown model, weights that cannot be trained and impossible layouts are usage errors", async () => {

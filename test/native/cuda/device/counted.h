@@ -1,4 +1,4 @@
-// The emulated card's memory: its size, read from the environment at each call so that a test can fill it, and what of
+// The emulated GPU's memory: its size, read from the environment at each call so that a test can fill it, and what of
 // it is used.
 #pragma once
 
@@ -15,22 +15,22 @@
 
 namespace seekrl::emulator {
 
-inline constexpr size_t kCardBytes = size_t{1} << 30;
+inline constexpr size_t kGpuBytes = size_t{1} << 30;
 inline std::atomic<size_t> used_bytes{0}, peak_bytes{0};
 
-inline size_t card_bytes() {
+inline size_t gpu_bytes() {
   const char* const given = std::getenv("SEEKRL_EMULATED_BYTES");
-  return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
+  return given == nullptr ? kGpuBytes : std::strtoull(given, nullptr, 10);
 }
 
-// The largest allocation that a graph's capture gets: its memory is apart, and can be short where the card's is not.
+// The largest allocation that a graph's capture gets: its memory is apart, and can be short where the GPU's is not.
 inline size_t graph_bytes() {
   const char* const given = std::getenv("SEEKRL_EMULATED_GRAPH_BYTES");
-  return given == nullptr ? kCardBytes : std::strtoull(given, nullptr, 10);
+  return given == nullptr ? kGpuBytes : std::strtoull(given, nullptr, 10);
 }
 
 inline size_t free_bytes() {
-  const size_t all = card_bytes(), used = used_bytes;
+  const size_t all = gpu_bytes(), used = used_bytes;
   return all > used ? all - used : 0;
 }
 
@@ -54,7 +54,7 @@ inline void give_bytes(void* block) {
   std::free(block);
 }
 
-// What libtorch asks of a card's allocator beside memory.
+// What libtorch asks of a GPU's allocator beside memory.
 class CountedAllocator : public c10::DeviceAllocator {
  public:
   bool initialized() override { return true; }
@@ -68,7 +68,7 @@ class CountedAllocator : public c10::DeviceAllocator {
   }
   void resetAccumulatedStats(c10::DeviceIndex) override {}
   void resetPeakStats(c10::DeviceIndex) override { peak_bytes = used_bytes.load(); }
-  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override { return {free_bytes(), card_bytes()}; }
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override { return {free_bytes(), gpu_bytes()}; }
 };
 
 }  // namespace seekrl::emulator

@@ -1,5 +1,5 @@
 // The device `emulated` of libtorch: memory of its own, every operator by way of the CPU, and the kernels on the
-// emulator. What drives a card drives it too, without one.
+// emulator. What drives a GPU drives it too, without one.
 #include <ATen/EmptyTensor.h>
 #include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>
@@ -45,7 +45,7 @@ at::Tensor host_view(const at::Tensor& x) {
 
 bool is_ready(const at::Tensor& x) { return !x.is_cpu() || is_pinned(x.const_data_ptr()); }
 
-// How many operators of this thread are on their way by the CPU: their own copies are none of a card's.
+// How many operators of this thread are on their way by the CPU: their own copies are none of a GPU's.
 thread_local int num_by_cpu = 0;
 
 // In the stream's order where no memory of the host's is in it that may change before.
@@ -55,15 +55,15 @@ at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_bloc
   if (is_within || (non_blocking && is_ready(from) && is_ready(to))) {
     submit(copy);
   } else {
-    if (num_by_cpu == 0) note_wait(from.is_cpu() ? "copy to the card" : "copy home");
+    if (num_by_cpu == 0) note_wait(from.is_cpu() ? "copy to the GPU" : "copy home");
     finish();
     copy();
   }
   return to;
 }
 
-// Whether libtorch's operator of a CUDA card reads home what it needs to go on.
-bool waits_on_card(const std::string& name) {
+// Whether libtorch's operator of a CUDA GPU reads home what it needs to go on.
+bool waits_on_gpu(const std::string& name) {
   static const std::set<std::string> waiting = {
       "aten::_local_scalar_dense", "aten::_unique2", "aten::bincount",          "aten::equal",
       "aten::masked_select",       "aten::nonzero",  "aten::repeat_interleave", "aten::unique_consecutive"};
@@ -119,7 +119,7 @@ void record_op(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   });
 }
 
-// Of numbers with a fraction: a card adds them in an order of its own, each time another.
+// Of numbers with a fraction: a GPU adds them in an order of its own, each time another.
 bool adds_by_atomics(const std::string& name, const torch::jit::Stack& stack) {
   static const std::set<std::string> names = {"aten::index_add",
                                               "aten::index_add_",
@@ -136,8 +136,8 @@ bool adds_by_atomics(const std::string& name, const torch::jit::Stack& stack) {
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (recording() != nullptr) return record_op(op, stack);
   const std::string& name = op.schema().name();
-  TORCH_CHECK(!adds_by_atomics(name, *stack), "emulated: ", name, " would add in any order on a card");
-  if (num_by_cpu == 0 && waits_on_card(name)) note_wait(name);
+  TORCH_CHECK(!adds_by_atomics(name, *stack), "emulated: ", name, " would add in any order on a GPU");
+  if (num_by_cpu == 0 && waits_on_gpu(name)) note_wait(name);
   finish();
   ++num_by_cpu;
   const auto left = c10::make_scope_exit([] { --num_by_cpu; });

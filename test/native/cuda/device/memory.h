@@ -1,4 +1,4 @@
-// The emulated card's memory, and the host's that it copies from and to while the host goes on.
+// The emulated GPU's memory, and the host's that it copies from and to while the host goes on.
 #pragma once
 
 #include <ATen/core/CachingHostAllocator.h>

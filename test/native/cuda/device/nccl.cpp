@@ -1,4 +1,4 @@
-// NCCL's C interface for the emulated card. SEEKRL_EMULATED_NCCL_FAULT plants a fault: "init" or "call" for a call that
+// NCCL's C interface for the emulated GPU. SEEKRL_EMULATED_NCCL_FAULT plants a fault: "init" or "call" for a call that
 // fails, or the number of the collective, from 0, in the middle of which this rank's connections break.
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What the emulated card's NCCL runs over: memory that the processes of this machine share, a ring for each pair of
+// What the emulated GPU's NCCL runs over: memory that the processes of this machine share, a ring for each pair of
 // ranks.
 #pragma once
 

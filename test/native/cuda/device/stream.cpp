@@ -118,7 +118,7 @@ void finish() { finish_until(last_ticket()); }
 void finish_until(int64_t ticket) {
   if (is_working) return;
   const std::lock_guard work(working);
-  TORCH_CHECK(!is_recording(), "emulated: something waits for the card while a graph is captured");
+  TORCH_CHECK(!is_recording(), "emulated: something waits for the GPU while a graph is captured");
   if (const auto error = work_off(ticket)) std::rethrow_exception(error);
 }
 

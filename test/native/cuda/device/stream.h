@@ -1,4 +1,4 @@
-// The emulated card's one stream: what is asked of it is done when somebody waits for it, as late as a card may.
+// The emulated GPU's one stream: what is asked of it is done when somebody waits for it, as late as a GPU may.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ int64_t last_ticket();
 // the next waiter's. From any thread.
 void go_on();
 
-// That the host would wait for a real card here: a line in the file that SEEKRL_EMULATED_WAITS names, where it does.
+// That the host would wait for a real GPU here: a line in the file that SEEKRL_EMULATED_WAITS names, where it does.
 void note_wait(const std::string& what);
 
 void begin_recording(const std::shared_ptr<Recording>& recording);

@@ -13,7 +13,7 @@
 
 namespace seekrl::emulator {
 
-// Of one block, on every card from sm_80 on.
+// Of one block, on every GPU from sm_80 on.
 inline constexpr size_t kMaxSharedBytes = 99 << 10;
 inline constexpr int64_t kMaxThreads = 1024;
 // Of the host's threads that run a launch's blocks, as many as there are processors.
@@ -30,7 +30,7 @@ inline void shuffle_order(std::vector<Thread*>& order, uint64_t seed, const Dim3
   }
 }
 
-// What one block did is not known to the next: nothing orders them on a card.
+// What one block did is not known to the next: nothing orders them on a GPU.
 inline void run_block(Block& b, const Dim3& index, size_t shared_bytes) {
   const OwnBusiness own;
   b.index = index;
@@ -130,7 +130,7 @@ inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t
     b.fault.clear();
     leave(&shared.started);
     for (int64_t turn = next++; turn < grid.count(); turn = next++) {
-      // Blocks are in no order on a card: those of an odd one begin with the last.
+      // Blocks are in no order on a GPU: those of an odd one begin with the last.
       const int64_t i = thread_order % 2 == 0 ? turn : grid.count() - 1 - turn;
       run_block(b, Dim3(i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y), shared_bytes);
       if (b.fault.empty()) continue;
@@ -156,7 +156,7 @@ inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t
 inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
   if (grid.count() < 1 || grid.y > 65535 || grid.z > 65535) throw Fault("launch: a grid of no blocks or too many");
   if (shape.count() < 1 || shape.count() > kMaxThreads) throw Fault("launch: a block of no threads or too many");
-  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every card");
+  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every GPU");
   if (defer == nullptr) return run_blocks(grid, shape, std::move(body), shared_bytes);
   defer([=] { run_blocks(grid, shape, body, shared_bytes); });
 }

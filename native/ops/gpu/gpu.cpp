@@ -1,0 +1,74 @@
+// dlopen, once a process: there is one kind of GPU in it.
+#include "ops/gpu/gpu.h"
+
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+
+#include <string>
+
+#include "base/error.h"
+
+namespace seekrl::ops {
+
+namespace {
+
+const cuda::Library* library = nullptr;
+
+// Where this addon's own file lies.
+std::string own_folder() {
+  Dl_info info;
+  TORCH_INTERNAL_ASSERT(dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0);
+  const std::string file = info.dli_fname;
+  return file.substr(0, file.rfind('/') + 1);
+}
+
+std::string file_of(at::DeviceType type) {
+  return type == at::DeviceType::PrivateUse1 ? "libseekrl_emulated.so" : "libseekrl_cuda.so";
+}
+
+const cuda::Library* opened(at::DeviceType type) {
+  const std::string path = own_folder() + file_of(type);
+  void* const file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  require(file != nullptr, ErrorCode::kDevice, "device: the kernels for it are not here: ", dlerror(),
+          "; build them with `npm run build` where nvcc is installed");
+  using Find = const cuda::Library* (*)();
+  const auto find = reinterpret_cast<Find>(dlsym(file, SEEKRL_LIBRARY_SYMBOL));
+  const cuda::Library* const found = find == nullptr ? nullptr : find();
+  require(found != nullptr && found->size == sizeof(cuda::Library), ErrorCode::kDevice, "device: ", path,
+          " is of another version; build both with `npm run build`");
+  return found;
+}
+
+}  // namespace
+
+void open_gpu(at::DeviceType type) {
+  static at::DeviceType kind = at::kCPU;
+  if (library == nullptr) {
+    library = opened(type);
+    kind = type;
+  }
+  require(kind == type, ErrorCode::kDevice, "device: expected one kind of GPU a process, got a second");
+}
+
+const cuda::Library& gpu() {
+  TORCH_INTERNAL_ASSERT(library != nullptr);
+  return *library;
+}
+
+void* stream_of(const at::Tensor& x) {
+  const c10::impl::VirtualGuardImpl guard(x.device().type());
+  return guard.getStreamNativeHandle(guard.getStream(x.device()));
+}
+
+cuda::Dtype gpu_dtype(at::ScalarType dtype) {
+  switch (dtype) {
+    case at::kBFloat16: return cuda::Dtype::kBf16;
+    case at::kHalf: return cuda::Dtype::kF16;
+    case at::kFloat: return cuda::Dtype::kFloat;
+    default: fail(ErrorCode::kDtype, "GPU: expected numbers of bf16, f16 or f32, got ", dtype);
+  }
+}
+
+void require_launched(cuda::Status status) { require(status == nullptr, ErrorCode::kDevice, "GPU: ", status); }
+
+}  // namespace seekrl::ops
