@@ -11,11 +11,12 @@ const run = (...args: string[]) =>
 test("the bench of kernels says how it is called, and what is wrong with a call", () => {
   const help = run("--help");
   assert.deepEqual([help.status, help.stderr], [0, ""]);
-  assert.match(help.stdout, /^Checks and measures .*\[--dry\] \[--only TEXT\]/);
+  assert.match(help.stdout, /^Checks and measures .*\[--dry\]$/m);
   assert.doesNotMatch(help.stdout, /set -euo|#/);
   for (const [args, message] of [
     [["--only"], /^--only: expected a text that a case's name holds, got nothing$/m],
-    [["--quick"], /^--quick: unknown; there are --dry, --only TEXT and --help$/m],
+    [["--half", "both"], /^--half: expected kernels or program, got both$/m],
+    [["--quick"], /^--quick: unknown; there are --dry, --half, --only TEXT and --help$/m],
   ] as const) {
     const { status, stdout, stderr } = run(...args);
     assert.deepEqual([status, stdout], [2, ""]);

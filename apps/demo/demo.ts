@@ -13,7 +13,7 @@ import { chartOf, curveOf, type RewardCurve, sparkline } from "./report/curve.ts
 import { bothSearches, type DemoFindings, type DemoSummary, summarize, tableOf } from "./report/report.ts";
 import { chooseTraces } from "./report/traces.ts";
 import { trainWorldModel, worldSft } from "./world-model.ts";
-import { type OpenWorld, openWorld } from "./world-search.ts";
+import { indexFolder, type OpenWorld, openWorld } from "./world-search.ts";
 
 /** How to run the demo. */
 interface DemoOptions {
@@ -153,6 +153,6 @@ async function report(found: DemoFindings, plan: DemoPlan, { world }: OpenWorld)
   const [{ question = "" } = {}] = world.questions.test;
   return {
     ...{ summary, table: tableOf(summary), traces, curves: curves.map(sparkline).join("\n") },
-    ask: `npx seekrl ask "${question}" --model ${modeFolder("multi", plan)} --index ${join(out, "index")}`,
+    ask: `npx seekrl ask "${question}" --model ${modeFolder("multi", plan)} --index ${indexFolder(out, seed)}`,
   };
 }

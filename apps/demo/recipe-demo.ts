@@ -30,7 +30,7 @@ import {
   type StageSummary,
 } from "./report/recipe-report.ts";
 import { worldSft } from "./world-model.ts";
-import { type OpenWorld, openWorld } from "./world-search.ts";
+import { indexFolder, type OpenWorld, openWorld } from "./world-search.ts";
 
 /** One training after the other, each from the weights the one before has left. */
 export interface DemoStage {
@@ -104,7 +104,7 @@ export async function runRecipeDemo(options: RecipeDemoOptions): Promise<RecipeD
   const [{ question = "" } = {}] = opened.world.questions.test;
   const { name } = options.stages.at(-1) ?? {};
   const model = name === undefined ? folderOf("format", options) : stageFolder(name, options);
-  return { summary, ask: `npx seekrl ask "${question}" --model ${model} --index ${join(out, "index")}` };
+  return { summary, ask: `npx seekrl ask "${question}" --model ${model} --index ${indexFolder(out, seed)}` };
 }
 
 /** What the models say of the world they belong to. */

@@ -29,21 +29,22 @@ interface WorldChoice {
 export async function openWorld(out: string, { seed, signal }: WorldChoice): Promise<OpenWorld> {
   const world = createWorld({ seed });
   await buildIndex({
-    ...{ corpus: world.passages, out: indexFolder(out), bm25: false, dense: { kind: "hnsw" } },
+    ...{ corpus: world.passages, out: indexFolder(out, seed), bm25: false, dense: { kind: "hnsw" } },
     signal,
   });
-  return openSearch(out, world);
+  return openSearch(indexFolder(out, seed), world);
 }
 
 /** Opens a world whose index is in `out` already: another process has built it. @throws ERR_IO */
 export function openBuiltWorld(out: string, { seed }: WorldChoice): Promise<OpenWorld> {
-  return openSearch(out, createWorld({ seed }));
+  return openSearch(indexFolder(out, seed), createWorld({ seed }));
 }
 
-const indexFolder = (out: string): string => join(out, "index");
+/** Where the index of a world stands: each seed has a world of its own. */
+export const indexFolder = (out: string, seed: number): string => join(out, `index-seed-${seed}`);
 
-async function openSearch(out: string, world: World): Promise<OpenWorld> {
-  const index = await openIndex(indexFolder(out));
+async function openSearch(folder: string, world: World): Promise<OpenWorld> {
+  const index = await openIndex(folder);
   return {
     world,
     search: withBatching(index, { windowMs: searchWindowMs, maxCached: 0 }),

@@ -148,6 +148,9 @@ void add_decode_cases(Cases& cases, bool is_tiny) {
   if (is_tiny) {
     cases.push_back(decode_case({models(true)[0], 3, 37, false}, ""));
     cases.push_back(decode_case({models(true)[0], 2, 300, true}, ""));
+    // A layer as wide as those of real models, as far as the emulator does it in seconds.
+    cases.push_back(decode_case({{"as wide as 0.5B", 1, 896, 14, 2, 64, 4864, 1511}, 3, 37, false}, ""));
+    cases.push_back(decode_case({{"attention as wide as 7B", 1, 3584, 28, 4, 128, 1184, 211}, 3, 37, false}, ""));
     return;
   }
   const std::vector<std::vector<std::string>> goals = {{"1.8k", "60k", "105k", "110k"},

@@ -65,6 +65,26 @@ double distance(const std::vector<uint8_t>& actual, const std::vector<uint8_t>& 
   return std::isnan(error) || (size == 0 && error > 0) ? INFINITY : std::sqrt(error / std::max(size, 1e-300));
 }
 
+// The first number that is further from what is expected than all may be in the mean: " first wrong: [i] a, expected
+// e".
+std::string first_wrong(const std::vector<uint8_t>& actual, const std::vector<uint8_t>& expected,
+                        const Output& output) {
+  double squares = 0;
+  for (int64_t i = 0; i < output.count; ++i) {
+    const double e = number_at(expected, output.kind, i);
+    squares += std::isfinite(e) ? e * e : 0;
+  }
+  const double bound = output.tolerance * std::sqrt(squares / static_cast<double>(output.count));
+  for (int64_t i = 0; i < output.count; ++i) {
+    const double a = number_at(actual, output.kind, i), e = number_at(expected, output.kind, i);
+    if (a == e || std::fabs(a - e) <= bound) continue;
+    char text[96];
+    std::snprintf(text, sizeof text, "; first wrong: [%lld] %g, expected %g", static_cast<long long>(i), a, e);
+    return text;
+  }
+  return "";
+}
+
 }  // namespace
 
 void write_outputs(const std::string& folder, const Case& of, const Prepared& prepared) {
@@ -90,8 +110,10 @@ bool check_outputs(const std::string& folder, const Case& of, const Prepared& pr
     const double error = is_there ? distance(actual, expected, output) : INFINITY;
     const bool is_near = error <= output.tolerance;
     is_good = is_good && is_near;
-    std::printf("%s - %s, %s: %s%.1e of %.0e\n", is_near ? "ok" : "not ok", of.name.c_str(), output.name.c_str(),
-                is_there ? "" : "no fixture, ", error, output.tolerance);
+    const std::string where = is_near || !is_there ? "" : first_wrong(actual, expected, output);
+    std::printf("%s - %s, %s: %s%.1e of %.0e%s\n", is_near ? "ok" : "not ok", of.name.c_str(), output.name.c_str(),
+                is_there ? "" : "no fixture, ", error, output.tolerance, where.c_str());
+    std::fflush(stdout);
   }
   return is_good;
 }

@@ -1,7 +1,8 @@
 // How fast are the kernels on this GPU, and what share of its bandwidth and arithmetic is that?
 //
 // --write FOLDER: runs every case in a small shape and writes what it leaves, in the emulator. --check FOLDER: the same
-// on a GPU, compared. Without either: the table. --tiny: of the small shapes; --only TEXT: cases whose name has it.
+// on a GPU, compared. --list: the names of the small cases. Without any: the table. --tiny: of the small shapes; --only
+// TEXT: cases whose name has it; --case NAME: that one.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -14,8 +15,10 @@ namespace seekrl::bench {
 namespace {
 
 struct Options {
-  std::string write, check, only;
-  bool is_tiny = false;
+  std::string write, check, only, name;
+  bool is_tiny = false, lists = false;
+  bool has_all() const { return only.empty() && name.empty(); }
+  bool checks() const { return !write.empty() || !check.empty(); }
 };
 
 // Dense bf16 with f32 sums, in TFLOP/s, from NVIDIA's data sheets.
@@ -120,18 +123,20 @@ bool check_or_write(const Cases& cases, const Options& options) {
     if (!options.write.empty()) write_outputs(options.write, each, prepared);
     if (!options.check.empty()) is_good = check_outputs(options.check, each, prepared) && is_good;
   }
-  return (options.only.empty() ? covers_all() : true) && is_good;
+  return (options.has_all() ? covers_all() : true) && is_good;
 }
 
 Cases all_cases(const Options& options) {
   Cases cases, chosen;
-  const bool is_tiny = options.is_tiny || !options.write.empty() || !options.check.empty();
+  const bool is_tiny = options.is_tiny || options.lists || options.checks();
   for (const auto add : {add_decode_cases, add_prefill_cases, add_training_cases, add_loss_cases, add_optimiser_cases,
                          add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases}) {
     add(cases, is_tiny);
   }
-  std::copy_if(cases.begin(), cases.end(), std::back_inserter(chosen),
-               [&](const Case& each) { return each.name.find(options.only) != std::string::npos; });
+  std::copy_if(cases.begin(), cases.end(), std::back_inserter(chosen), [&](const Case& each) {
+    return each.name.find(options.only) != std::string::npos && (options.name.empty() || each.name == options.name);
+  });
+  if (chosen.empty() && !options.name.empty()) throw DeviceError("--case: no case is named " + options.name);
   return chosen;
 }
 
@@ -149,10 +154,14 @@ Options parse(int argc, char** argv) {
       options.check = value();
     } else if (argument == "--only") {
       options.only = value();
+    } else if (argument == "--case") {
+      options.name = value();
+    } else if (argument == "--list") {
+      options.lists = true;
     } else if (argument == "--tiny") {
       options.is_tiny = true;
     } else {
-      throw DeviceError(argument + ": unknown; there are --write, --check, --only and --tiny");
+      throw DeviceError(argument + ": unknown; there are --write, --check, --list, --only, --case and --tiny");
     }
   }
   return options;
@@ -163,7 +172,11 @@ Options parse(int argc, char** argv) {
 int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const Cases cases = all_cases(options);
-  if (!options.write.empty() || !options.check.empty()) return check_or_write(cases, options) ? 0 : 1;
+  if (options.lists) {
+    for (const Case& each : cases) std::printf("%s\n", each.name.c_str());
+    return 0;
+  }
+  if (options.checks()) return check_or_write(cases, options) ? 0 : 1;
   print_table(cases, options.is_tiny);
   return 0;
 }

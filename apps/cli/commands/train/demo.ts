@@ -29,14 +29,19 @@ const options = z.strictObject({
   out: z
     .string()
     .optional()
-    .describe("folder for logs, models and summary.json (runs/demo, and below it by recipe)"),
+    .describe(
+      "folder for logs, models and summary.json (runs/demo, or runs/demo-quick, runs/demo-seed-1; below it by recipe)",
+    ),
 });
 
 type Options = z.output<typeof options>;
 type Given = Options & { readonly out: string };
 
-/** Where a demo stands unless another folder is given. */
-const demoFolder = "runs/demo";
+/** Where a demo stands unless another folder is given: one of another seed or size overwrites nothing. */
+function usualFolder({ recipe, seed, quick }: Options): string {
+  const folder = `runs/demo${quick ? "-quick" : ""}${seed === 0 ? "" : `-seed-${seed}`}`;
+  return recipe === undefined ? folder : join(folder, folderName(recipe));
+}
 
 /** The command. */
 export const demoCommand = command({
@@ -46,7 +51,7 @@ export const demoCommand = command({
   options,
   run: async (given, io) => {
     refuseIdle(given);
-    const { recipe, out = recipe === undefined ? demoFolder : join(demoFolder, folderName(recipe)) } = given;
+    const { recipe, out = usualFolder(given) } = given;
     await using _studio = await openLiveStudio(given.studio, out, io);
     await (recipe === undefined
       ? showBothModes({ ...given, out }, io)

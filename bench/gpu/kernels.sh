@@ -1,0 +1,30 @@
+# The first half: every kernel in small against the emulator's results, under compute-sanitizer, and how fast each is.
+export bench=$build/bench-native fixtures=$carry/fixtures
+emulator=$build/bench-emulated
+# One of `npm run build -- --tests`.
+[ -x build/cmake/seekrl_gpu_bench_emulated ] && emulator=build/cmake/seekrl_gpu_bench_emulated
+
+if [ ! -d $fixtures ] || [ $dry = yes ]; then
+  fixtures=$build/fixtures
+  mkdir -p "$fixtures"
+  [ -x $emulator ] || part emulator 60 240 bash bench/gpu/build.sh "$build" emulated
+  part fixtures 5 60 "$emulator" --write "$fixtures"
+fi
+if [ $dry = yes ]; then
+  bench=$emulator
+elif [ -x $carry/bench ]; then
+  bench=$carry/bench
+else
+  part build 60 240 bash bench/gpu/build.sh "$build" native
+fi
+part check 40 90 counted every_case
+if [ $dry = yes ]; then
+  needs_gpu memcheck 60
+  needs_gpu racecheck 60
+elif command -v compute-sanitizer >/dev/null; then
+  part memcheck 60 100 counted every_case compute-sanitizer --tool memcheck --error-exitcode 1
+  part racecheck 60 100 counted every_case compute-sanitizer --tool racecheck --error-exitcode 1
+else
+  echo "compute-sanitizer is not found: memory and races are not checked."
+fi
+part table 150 240 "$bench" $([ $dry = yes ] && echo --tiny) ${only:+--only "$only"}

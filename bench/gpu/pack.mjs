@@ -1,0 +1,87 @@
+/**
+ * Packs what `bench/gpu/run.sh` takes to a machine with a GPU that has no network and no Node: `node bench/gpu/pack.mjs
+ * [ARCHITECTURE]` writes `build/gpu/carry`: the program that checks the kernels, for one architecture (sm_90), what the
+ * emulator leaves of every case, and an archive of Node, its headers, `dist` and the packages that build and run the engine. It
+ * takes nvcc and a checkout that is set up (`npm ci`); the kernels take minutes, and only when they have changed.
+ */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const build = join(root, "build", "gpu");
+const carry = join(build, "carry");
+const architecture = process.argv[2] ?? "sm_90";
+const mostBytes = 64 * 2 ** 20;
+
+/** Besides the dependencies: what builds the addon, and what `scripts/setup` runs beside it. */
+const builders = ["cmake-js", "node-addon-api", "usearch", "typescript-native", "vite", "preact", "uplot"];
+const types = ["@types/node", "@types/pg", "@types/ws", "@types/yauzl"];
+
+const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit" });
+
+/** Folders of packages and of all that they need, as package-lock.json has them. */
+function closure(names) {
+  const { packages } = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
+  /** As Node looks: in the package's own folder, then in those around it. */
+  const resolve = (from, name) => {
+    for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf("/node_modules/")))) {
+      const path = `${base}${base && "/"}node_modules/${name}`;
+      if (packages[path]) return path;
+      if (base === "") return undefined;
+    }
+  };
+  const found = new Set();
+  const visit = (from, name) => {
+    const path = resolve(from, name);
+    if (path === undefined || found.has(path) || !existsSync(join(root, path))) return;
+    found.add(path);
+    const { dependencies = {}, optionalDependencies = {} } = packages[path];
+    for (const needed of Object.keys({ ...dependencies, ...optionalDependencies })) visit(path, needed);
+  };
+  for (const name of names) visit("", name);
+  return [...found].sort();
+}
+
+/** Where this Node's headers are: beside it, as every archive of Node has them. */
+function nodeHeaders() {
+  const prefix = dirname(dirname(process.execPath));
+  const headers = join(prefix, "include", "node");
+  if (existsSync(join(headers, "node_api.h"))) return headers;
+  throw new Error(`${headers}: expected Node's headers beside ${process.execPath}`);
+}
+
+function pack(file) {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const packages = closure([...Object.keys(dependencies), ...builders, ...types]);
+  const node = join(build, "node");
+  rmSync(node, { recursive: true, force: true });
+  mkdirSync(join(node, "bin"), { recursive: true });
+  mkdirSync(join(node, "include"), { recursive: true });
+  copyFileSync(process.execPath, join(node, "bin", "node"));
+  run("strip", ["--strip-unneeded", join(node, "bin", "node")]);
+  run("cp", ["-r", nodeHeaders(), join(node, "include")]);
+  const unneeded = ["node/include/node/openssl", "*.map", "*.node", "dist/site", "*.tsbuildinfo.tmp"];
+  run("tar", [
+    ...["--use-compress-program=xz -T0 -9", "-cf", file, ...unneeded.map((name) => `--exclude=${name}`)],
+    ...[relative(root, node), "dist", ...packages],
+  ]);
+}
+
+run("bash", ["bench/gpu/build.sh", build, "emulated"]);
+run("bash", ["bench/gpu/build.sh", build, architecture]);
+rmSync(carry, { recursive: true, force: true });
+mkdirSync(join(carry, "fixtures"), { recursive: true });
+run(join(build, "bench-emulated"), ["--write", join(carry, "fixtures")]);
+copyFileSync(join(build, `bench-${architecture}`), join(carry, "bench"));
+const archive = join(carry, "program.tar.xz");
+pack(archive);
+const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
+const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
+const numTracked = tracked.filter(Boolean).reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
+const numCarried = statSync(archive).size + statSync(join(carry, "bench")).size;
+process.stdout.write(
+  `${relative(root, carry)}: ${megabytes(numCarried)}, beside ${megabytes(numTracked)} of tracked files\n`,
+);
+if (numCarried + numTracked > mostBytes) throw new Error(`expected ${megabytes(mostBytes)} at most in all`);

@@ -1,0 +1,109 @@
+/**
+ * How fast is the whole engine on a GPU? `node dist/bench/gpu/speed.js [--device cuda] [--shape qwen2.5-0.5b] [--tiny]` prints a line of
+ * JSON for each case, as it is measured; bench/gpu/peer.py measures the same of torch and prints both with their ratio.
+ */
+import { parseArgs } from "node:util";
+import { Engine } from "../../lib/engine/engine.ts";
+import { Model } from "../../lib/model/model.ts";
+import { VectorIndex } from "../../lib/search/vector-index.ts";
+import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { shapeOf } from "../shapes.ts";
+
+const { values } = parseArgs({
+  options: {
+    device: { type: "string", default: "cuda" },
+    shape: { type: "string", default: "qwen2.5-0.5b" },
+    tiny: { type: "boolean", default: false },
+  },
+});
+const { device, tiny } = values;
+const shape = { ...shapeOf(values.shape) };
+const rounds = tiny ? 1 : 5;
+
+function tell(name: string, rate: number, unit: string): void {
+  process.stdout.write(`${JSON.stringify({ name, rate: Number(rate.toPrecision(4)), unit })}\n`);
+}
+
+/** How often a second, the median of some rounds after one that warms up. */
+async function perSecond(run: () => Promise<unknown>): Promise<number> {
+  const seconds: number[] = [];
+  for (let round = 0; round <= rounds; round += 1) {
+    const started = performance.now();
+    await run();
+    if (round > 0) seconds.push((performance.now() - started) / 1000);
+  }
+  seconds.sort((a, b) => a - b);
+  return 1 / seconds[Math.floor(seconds.length / 2)]!;
+}
+
+const ids = (length: number, salt: number): Int32Array =>
+  Int32Array.from({ length }, (_, t) => (t * 31 + salt * 7 + 1) % shape.vocabSize);
+
+/** Tokens a second of sequences that stand at 512 tokens, at temperature 1; prompts are not counted. */
+async function measureDecode(model: Model, batch: number): Promise<void> {
+  await using engine = await Engine.open(model);
+  const [numPrompt, numNew] = tiny ? [20, 8] : [512, 64];
+  const all = Array.from({ length: batch }, (_, s) => engine.open(ids(numPrompt, s)));
+  await Promise.all(all.map((each) => each.generate({ maxTokens: 1 })));
+  const rate = await perSecond(() =>
+    Promise.all(
+      all.map(async (each) => {
+        const { length } = each;
+        await each.generate({ maxTokens: numNew });
+        each.truncate(length);
+      }),
+    ),
+  );
+  for (const each of all) each.close();
+  tell(`decode ${values.shape}, ${batch} rows at ${numPrompt} tokens`, rate * batch * numNew, "tok/s");
+}
+
+async function measurePrefill(model: Model): Promise<void> {
+  await using engine = await Engine.open(model);
+  const length = tiny ? 64 : 2048;
+  let salt = 0;
+  const rate = await perSecond(async () => {
+    salt += 1;
+    const sequence = engine.open(ids(length, salt));
+    await sequence.generate({ maxTokens: 1 });
+    sequence.close();
+  });
+  tell(`prefill ${values.shape}, a prompt of ${length}`, rate * length, "tok/s");
+}
+
+async function measureTraining(): Promise<void> {
+  await using model = await Model.create(shape, { device, dtype: "bfloat16" });
+  await using trainer = await Trainer.open(model);
+  const [count, length] = tiny ? [2, 32] : [16, 1024];
+  const sequences = Array.from({ length: count }, (_, s) => ({
+    tokens: ids(length, s),
+    rows: Int32Array.from({ length: length - 1 }, (_, t) => t),
+    weights: new Float32Array(length - 1).fill(1 / (count * (length - 1))),
+  }));
+  const rate = await perSecond(async () => {
+    await trainer.accumulate(sequences, { maxTokens: 16_384 });
+    await trainer.step({ learningRate: 1e-5 });
+  });
+  tell(`train ${values.shape}, ${count} x ${length}`, rate * count * length, "tok/s");
+}
+
+async function measureSearch(): Promise<void> {
+  const [dim, count] = tiny ? [64, 2000] : [768, 1_000_000];
+  const index = VectorIndex.create("exact", { dim, metric: "ip", dtype: "bf16", capacity: count, device });
+  const piece = Float32Array.from({ length: dim * Math.min(count, 50_000) }, (_, i) => Math.sin(i * 0.7));
+  for (let at = 0; at < count; at += piece.length / dim) await index.add(piece);
+  for (const numQueries of [1, 64]) {
+    const queries = piece.subarray(0, numQueries * dim);
+    const rate = await perSecond(() => index.search(queries, { topK: 10 }));
+    tell(`search ${count} x ${dim}, ${numQueries} queries`, rate * numQueries, "queries/s");
+  }
+  index.close();
+}
+
+{
+  await using model = await Model.create(shape, { device, dtype: "bfloat16" });
+  for (const batch of tiny ? [1, 3] : [1, 64, 256]) await measureDecode(model, batch);
+  await measurePrefill(model);
+}
+await measureTraining();
+await measureSearch();
