@@ -30,9 +30,9 @@ else
   part setup 110 170 node bin/seekrl.mjs setup cuda
 fi
 part tests 60 110 env SEEKRL_TEST_GPU=$device node --test --test-concurrency=4 $tests
-part numbers 30 $([ $dry = yes ] && echo 300 || echo 60) node dist/bench/gpu/numbers.js --device $device --shape $shape $tiny
-part commands 30 $([ $dry = yes ] && echo 200 || echo 60) commands
-part speed 40 $([ $dry = yes ] && echo 200 || echo 80) node dist/bench/gpu/speed.js --device $device --shape $shape $tiny
+part numbers 30 60 node dist/bench/gpu/numbers.js --device $device --shape $shape $tiny
+part commands 30 60 commands
+part speed 40 80 node dist/bench/gpu/speed.js --device $device --shape $shape $tiny
 if [ $dry = yes ]; then
   needs_gpu peer 40
 else
