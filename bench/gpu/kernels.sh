@@ -1,5 +1,5 @@
 # The first half: every kernel in small against the emulator's results, under compute-sanitizer, and how fast each is.
-export bench=$build/bench-native fixtures=$carry/fixtures
+export bench=$build/bench-native fixtures=$carried/fixtures
 emulator=$build/bench-emulated
 # One of `npm run build -- --tests`.
 [ -x build/cmake/seekrl_gpu_bench_emulated ] && emulator=build/cmake/seekrl_gpu_bench_emulated
@@ -12,8 +12,8 @@ if [ ! -d $fixtures ] || [ $dry = yes ]; then
 fi
 if [ $dry = yes ]; then
   bench=$emulator
-elif [ -x $carry/bench ]; then
-  bench=$carry/bench
+elif [ -x $carried/bench ]; then
+  bench=$carried/bench
 else
   part build 60 240 bash bench/gpu/build.sh "$build" native
 fi

@@ -1,8 +1,8 @@
 /**
  * Packs what `bench/gpu/run.sh` takes to a machine with a GPU that has no network and no Node: `node bench/gpu/pack.mjs
- * [ARCHITECTURE]` writes `build/gpu/carry`: the program that checks the kernels, for one architecture (sm_90), what the
- * emulator leaves of every case, and an archive of Node, its headers, `dist` and the packages that build and run the engine. It
- * takes nvcc and a checkout that is set up (`npm ci`); the kernels take minutes, and only when they have changed.
+ * [ARCHITECTURE]` writes `build/gpu/carry/run.tar.xz`: the program that checks the kernels, for one architecture (sm_90), what the
+ * emulator leaves of every case, Node with its headers, `dist` and the packages that build and run the engine. It takes nvcc, xz
+ * and a checkout that is set up (`npm ci`); the kernels take minutes, and only when they have changed.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -11,13 +11,13 @@ import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const build = join(root, "build", "gpu");
-const carry = join(build, "carry");
+const carried = join(build, "carried");
+const archive = join(build, "carry", "run.tar.xz");
 const architecture = process.argv[2] ?? "sm_90";
 const mostBytes = 64 * 2 ** 20;
 
-/** Besides the dependencies: what builds the addon, and what `scripts/setup` runs beside it. */
-const builders = ["cmake-js", "node-addon-api", "usearch", "typescript-native", "vite", "preact", "uplot"];
-const types = ["@types/node", "@types/pg", "@types/ws", "@types/yauzl"];
+/** Besides the dependencies: what builds the addon. */
+const builders = ["cmake-js", "node-addon-api", "usearch"];
 
 const run = (program, args) => execFileSync(program, args, { cwd: root, stdio: "inherit" });
 
@@ -52,36 +52,46 @@ function nodeHeaders() {
   throw new Error(`${headers}: expected Node's headers beside ${process.execPath}`);
 }
 
-function pack(file) {
-  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const packages = closure([...Object.keys(dependencies), ...builders, ...types]);
-  const node = join(build, "node");
-  rmSync(node, { recursive: true, force: true });
+/** This Node, which needs its symbols for nothing here. */
+function copyNode() {
+  const node = join(carried, "node");
   mkdirSync(join(node, "bin"), { recursive: true });
   mkdirSync(join(node, "include"), { recursive: true });
   copyFileSync(process.execPath, join(node, "bin", "node"));
   run("strip", ["--strip-unneeded", join(node, "bin", "node")]);
   run("cp", ["-r", nodeHeaders(), join(node, "include")]);
-  const unneeded = ["node/include/node/openssl", "*.map", "*.node", "dist/site", "*.tsbuildinfo.tmp"];
-  run("tar", [
-    ...["--use-compress-program=xz -T0 -9", "-cf", file, ...unneeded.map((name) => `--exclude=${name}`)],
-    ...[relative(root, node), "dist", ...packages],
-  ]);
 }
 
-run("bash", ["bench/gpu/build.sh", build, "emulated"]);
+function pack() {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const packages = closure([...Object.keys(dependencies), ...builders]);
+  const unneeded = ["include/node/openssl", "*.map", "*.d.ts", "*.node", "dist/site"];
+  const excluded = unneeded.map((name) => `--exclude=${name}`);
+  const what = [relative(root, carried), "dist", ...packages];
+  mkdirSync(dirname(archive), { recursive: true });
+  run("tar", ["--use-compress-program=xz -T0", "-cf", archive, ...excluded, ...what]);
+}
+
+/** The emulator that `npm run build -- --tests` has built, or one built for this. */
+function emulator() {
+  const built = join(root, "build", "cmake", "seekrl_gpu_bench_emulated");
+  if (existsSync(built)) return built;
+  run("bash", ["bench/gpu/build.sh", build, "emulated"]);
+  return join(build, "bench-emulated");
+}
+
 run("bash", ["bench/gpu/build.sh", build, architecture]);
-rmSync(carry, { recursive: true, force: true });
-mkdirSync(join(carry, "fixtures"), { recursive: true });
-run(join(build, "bench-emulated"), ["--write", join(carry, "fixtures")]);
-copyFileSync(join(build, `bench-${architecture}`), join(carry, "bench"));
-const archive = join(carry, "program.tar.xz");
-pack(archive);
+rmSync(carried, { recursive: true, force: true });
+mkdirSync(join(carried, "fixtures"), { recursive: true });
+run(emulator(), ["--write", join(carried, "fixtures")]);
+copyFileSync(join(build, `bench-${architecture}`), join(carried, "bench"));
+copyNode();
+pack();
 const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
 const numTracked = tracked.filter(Boolean).reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
-const numCarried = statSync(archive).size + statSync(join(carry, "bench")).size;
+const numCarried = statSync(archive).size;
 process.stdout.write(
-  `${relative(root, carry)}: ${megabytes(numCarried)}, beside ${megabytes(numTracked)} of tracked files\n`,
+  `${relative(root, archive)}: ${megabytes(numCarried)}, beside ${megabytes(numTracked)} of tracked files\n`,
 );
 if (numCarried + numTracked > mostBytes) throw new Error(`expected ${megabytes(mostBytes)} at most in all`);

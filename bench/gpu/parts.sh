@@ -56,8 +56,8 @@ one_case() {
 
 # counted COMMAND...: its lines of ok are counted, the others shown; fails where one is not ok.
 counted() {
-  "$@" >"$out/lines" || true
-  { grep -v '^ok' "$out/lines" || true; } | head -50
-  echo "$(grep -c '^ok' "$out/lines" || true) ok, $(grep -c '^not ok' "$out/lines" || true) not."
-  grep -q '^ok' "$out/lines" && ! grep -q '^not ok' "$out/lines"
+  "$@" >"$build/lines" || true
+  { grep -v '^ok' "$build/lines" || true; } | head -50
+  echo "$(grep -c '^ok' "$build/lines" || true) ok, $(grep -c '^not ok' "$build/lines" || true) not."
+  grep -q '^ok' "$build/lines" && ! grep -q '^not ok' "$build/lines"
 }

@@ -3,13 +3,9 @@ export device=cuda tiny=
 shape=qwen2.5-0.5b tests='dist/test/gpu/*.test.js'
 [ $dry = yes ] && device=emulated tiny=--tiny shape=world tests=dist/test/gpu/top-logprobs.full.test.js
 
-archive=$carry/program.tar.xz
-if [ -f $archive ]; then
-  [ $dry = yes ] && part unpack 15 60 xz --test $archive || [ -x $build/node/bin/node ] || part unpack 15 40 tar -xJf $archive
-fi
-if [ $dry = no ] && [ -x $build/node/bin/node ]; then
+if [ $dry = no ] && [ -x $carried/node/bin/node ]; then
   # cmake-js takes Node's headers from there.
-  export PATH=$PWD/$build/node/bin:$PATH npm_config_nodedir=$PWD/$build/node
+  export PATH=$PWD/$carried/node/bin:$PATH npm_config_nodedir=$PWD/$carried/node
 fi
 
 # The same greedy words and, within bf16's rounding, scores as on the CPU; then the whole loop in small.

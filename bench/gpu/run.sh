@@ -31,9 +31,9 @@ done
 [ $dry = yes ] || nvidia-smi -L >/dev/null 2>&1 ||
   { echo "nvidia-smi finds no GPU. Remedy: a machine with one and its driver, or --dry." >&2 && exit 1; }
 
-build=build/gpu carry=build/gpu/carry out=${OUT:-build/gpu/results}
+build=build/gpu carried=build/gpu/carried archive=build/gpu/carry/run.tar.xz out=${OUT:-build/gpu/results}
 mkdir -p "$out" "$build"
-export dry only build carry out JOBS=${JOBS:-$(nproc)}
+export dry only build carried out JOBS=${JOBS:-$(nproc)}
 . bench/gpu/parts.sh
 
 echo "# On a GPU: $(git rev-parse --short HEAD 2>/dev/null || echo 'no commit'), $(date -u +%Y-%m-%d)"
@@ -41,6 +41,12 @@ echo "# On a GPU: $(git rev-parse --short HEAD 2>/dev/null || echo 'no commit'),
 verdict=0 expected=0
 for half in $halves; do
   begin_half 360
+  # In a rehearsal, whether it is whole.
+  if [ -f $archive ] && [ $dry = yes ]; then
+    part unpack 15 40 xz --test $archive
+  elif [ -f $archive ] && [ ! -d $carried ]; then
+    part unpack 15 40 tar -xJf $archive
+  fi
   . "bench/gpu/$half.sh"
   end_half "$half" || verdict=1
   expected=$((expected + half_expected))

@@ -2,7 +2,7 @@
  * What `npm install` runs in a checkout, and every command before it: finds libtorch, builds the addons with cmake-js, and
  * compiles the TypeScript meanwhile; what is as it was is left.
  *
- * `--tests` builds the native test programs and the emulated GPU as well. SEEKRL_LIBTORCH names a libtorch folder to build
+ * `--native` leaves the TypeScript as it is; `--tests` builds the native test programs and the emulated GPU as well. SEEKRL_LIBTORCH names a libtorch folder to build
  * against; SEEKRL_BUILD_JOBS bounds the compilers at work at once; SEEKRL_WERROR=ON makes warnings errors, as in the checks
  * of every change; SEEKRL_UNITS=OFF compiles each file alone; SEEKRL_CUDA_ARCHITECTURES ("80;90", "all") has the kernels for
  * CUDA compiled, for these compute capabilities: else a CUDA build of libtorch does, for those of this machine's GPUs.
@@ -23,6 +23,7 @@ import { compileTypeScript } from "./typescript.mjs";
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
 const withTests = process.argv.includes("--tests");
+const isNativeOnly = process.argv.includes("--native");
 
 async function setUpNative(progress) {
   const libtorch = await findLibtorch();
@@ -40,9 +41,10 @@ async function main() {
   const isFirst = !existsSync(join(root, "build", "cmake")) && !withTests;
   const progress = new Progress({ isFirst, jobs: Number(buildJobs()) });
   const timer = setInterval(() => progress.tick(), 1000);
-  const typescript = compileTypeScript(root, (part) => progress.finish(part));
+  const parts = [setUpNative(progress)];
+  if (!isNativeOnly) parts.push(compileTypeScript(root, (part) => progress.finish(part)));
   // Both end before this does: an error of one is told when the other is done.
-  const ended = await Promise.allSettled([setUpNative(progress), typescript]);
+  const ended = await Promise.allSettled(parts);
   clearInterval(timer);
   progress.end();
   for (const { reason } of ended) if (reason !== undefined) throw reason;

@@ -48,7 +48,9 @@ function packagedAddon(): CudaSetupOptions["addon"] {
 async function build(folder: string, io: CommandIo): Promise<void> {
   if (!isClone()) return (await setupScripts.libtorch()).chooseLibtorch(folder, io.env);
   const env = { ...io.env, SEEKRL_LIBTORCH: folder };
-  const { code } = await run([join(packageRoot, "scripts", "setup", "install.mjs")], { ...io, env });
+  // The command line runs: its TypeScript is compiled.
+  const script = join(packageRoot, "scripts", "setup", "install.mjs");
+  const { code } = await run([script, "--native"], { ...io, env });
   if (code !== 0) throw new SeekError("ERR_STATE", "setup cuda: the addons were not built: see above");
   const kernels = join(findAddon().folder, kernelsFile);
   if (!existsSync(kernels))
