@@ -22,6 +22,7 @@ const folders = {
   "native/comm/gloo/gloo/transport": "the same: devices and buffers",
   "native/comm/nccl": "collectives between GPUs, by NCCL as it is found",
   "native/node/comm": "handles of process groups",
+  "native/graphs": "what a GPU is asked for as one launch: CUDA's graphs, a library of its own",
   "native/kernels": "inner loops over raw pointers: what each computes, and which version a processor gets",
   "native/kernels/cpu": "a plain reference of each kernel, and fast versions by instruction set",
   "native/kernels/cpu/adamw": "the optimiser's update, and the 8-bit numbers of its moments",

@@ -38,6 +38,8 @@ export interface EngineStats {
   readonly numOutOfMemory: number;
   /** Steps on a GPU that were one captured graph of launches. */
   readonly numReplays: number;
+  /** Why no step on a GPU is one captured graph, and every kernel launched anew; undefined where steps are, and on the CPU. */
+  readonly graphRefusal: string | undefined;
   /** Open sequences. */
   readonly numSequences: number;
   readonly numBlocks: number;

@@ -227,7 +227,10 @@ int64_t Engine::version_of(const Sequence& sequence) const {
 
 EngineStats Engine::stats() const {
   EngineStats stats = stats_;
-  if (flight_) stats.num_replays = flight_->num_replays();
+  if (flight_) {
+    stats.num_replays = flight_->num_replays();
+    stats.graph_refusal = flight_->graph_refusal();
+  }
   stats.num_preemptions = scheduler_.num_preemptions();
   stats.num_swapped = scheduler_.num_swapped();
   stats.num_reused = scheduler_.num_reused();

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -69,6 +70,7 @@ struct EngineStats {
   int64_t num_out_of_memory = 0;  // steps that a GPU had no memory for, each tried again with fewer tokens
   int64_t num_sequences = 0;
   int64_t num_blocks = 0, num_used_blocks = 0;
+  std::string graph_refusal;  // why no step on a GPU is one graph; empty where they are, and on the CPU
 };
 
 class Engine {

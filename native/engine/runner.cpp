@@ -53,16 +53,17 @@ StepOutput Runner::run_own(const std::vector<Row>& rows) {
   wanted.insert(wanted.end(), scored_N_.begin(), scored_N_.end());
   // When nothing is wanted, any row will do: the step is for its keys and values.
   if (wanted.empty()) wanted.push_back(0);
+  const at::Tensor rows_R = needs_all ? at::Tensor() : to_device(wanted, device);
+  if (!needs_all) adapters.know(rows_R, wanted);
   const at::Tensor hidden =
-      decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_,
-                        needs_all ? at::Tensor() : to_device(wanted, device), adapters);
+      decoder_->forward(to_device(tokens_T_, device), to_device(positions_T_, device), *attention_, rows_R, adapters);
   StepOutput output;
   if (num_sampling > 0) output.logits_RV = decoder_->logits(hidden.narrow(0, 0, num_sampling));
   if (num_scored == 0) return output;
   const at::Tensor hidden_ND = hidden.narrow(0, num_sampling, num_scored);
   const auto scores = decoder_->token_logprob(hidden_ND, to_device(targets_N_, device), 1.0);
-  output.logprob_N = scores.logprob_R.to(at::kCPU);
-  output.entropy_N = scores.entropy_R.to(at::kCPU);
+  output.entropy_N = ops::copied_home(scores.entropy_R);
+  output.logprob_N = scores.logprob_R.to(at::kCPU);  // waits for both
   output.top = list_top(hidden_ND);
   return output;
 }

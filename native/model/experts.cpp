@@ -8,16 +8,17 @@
 #include <ATen/ops/argsort.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/floor_divide.h>
-#include <ATen/ops/from_blob.h>
 #include <ATen/ops/searchsorted.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/sort.h>
 #include <ATen/ops/topk.h>
 
 #include <optional>
+#include <utility>
 
 #include "ops/elementwise/add.h"
 #include "ops/elementwise/gate_mul.h"
+#include "ops/gpu/transfer.h"
 #include "ops/kernel_path.h"
 #include "ops/select_rows.h"
 
@@ -44,19 +45,25 @@ at::Tensor FeedForward::apply(const at::Tensor& x_TD, Gate function, const Adapt
   return down.apply_summed(gated(parallel.shared(x_TD), function, adapters), adapters, parallel);
 }
 
-// Addresses of the experts' weights on the GPU.
+// A table on the GPU, written anew where one of them has other memory than the last time: ranks that share out weights
+// give parameters new memory with each pass (train/zero/weights.h).
 const ops::GpuExperts& Experts::gpu_weights() const {
-  if (gpu_weights_.gate_E.defined()) return gpu_weights_;
-  const auto addresses = [&](Projection FeedForward::* part) {
-    std::vector<int64_t> each;
+  constexpr Projection FeedForward::* kParts[] = {&FeedForward::gate, &FeedForward::up, &FeedForward::down};
+  std::vector<int64_t> addresses;
+  for (const auto part : kParts) {
     for (const FeedForward& expert : all) {
-      each.push_back(reinterpret_cast<int64_t>((expert.*part).weight_NK.plain_NK.const_data_ptr()));
+      addresses.push_back(reinterpret_cast<int64_t>((expert.*part).weight_NK.plain_NK.const_data_ptr()));
     }
-    const at::Device device = router.weight_NK.plain_NK.device();
-    return at::from_blob(each.data(), {std::ssize(each)}, at::kLong).to(device);
-  };
-  gpu_weights_ = {addresses(&FeedForward::gate), addresses(&FeedForward::up), addresses(&FeedForward::down),
-                  all.front().gate.weight_NK.n()};
+  }
+  if (addresses == gpu_addresses_) return gpu_weights_;
+  const int64_t num_experts = std::ssize(all);
+  if (gpu_addresses_.empty()) {
+    const at::Tensor table =
+        ops::empty_list(std::ssize(addresses), at::kLong, router.weight_NK.plain_NK.device()).view({3, num_experts});
+    gpu_weights_ = {table, all.front().gate.weight_NK.n()};
+  }
+  ops::send(gpu_weights_.addresses_3E, addresses.data());
+  gpu_addresses_ = std::move(addresses);
   return gpu_weights_;
 }
 

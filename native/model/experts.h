@@ -53,7 +53,8 @@ struct Experts {
   at::Tensor apply_each(const at::Tensor& x_TD, const Choice& choice, Gate function, const AdapterRows& adapters) const;
   const ops::GpuExperts& gpu_weights() const;
 
-  mutable ops::GpuExperts gpu_weights_;  // made at the first call
+  mutable ops::GpuExperts gpu_weights_;         // made at the first call
+  mutable std::vector<int64_t> gpu_addresses_;  // that it has
 };
 
 }  // namespace seekrl::model

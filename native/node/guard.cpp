@@ -23,12 +23,14 @@ Napi::Error coded(Napi::Env env, ErrorCode code, const std::string& message) {
   return error;
 }
 
-// libtorch has a type for a full GPU; for full memory only words: "can't allocate memory: you tried to allocate", and
-// "not enough memory: ..." where it brings its own allocator.
+// libtorch has types for a full GPU and for one that fails, as it does for good once a kernel has read where nothing
+// is; for full memory only words: "can't allocate memory: you tried to allocate", and "not enough memory: ..." where it
+// brings its own allocator.
 ErrorCode code_of(const c10::Error& error) {
   const bool is_memory = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr ||
                          error.msg().find("memory: you tried to allocate") != std::string::npos;
-  return is_memory ? ErrorCode::kMemory : ErrorCode::kInternal;
+  if (is_memory) return ErrorCode::kMemory;
+  return dynamic_cast<const c10::AcceleratorError*>(&error) != nullptr ? ErrorCode::kDevice : ErrorCode::kInternal;
 }
 
 std::mutex environments_mutex;

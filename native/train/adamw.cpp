@@ -5,8 +5,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
-#include <ATen/ops/linalg_vector_norm.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include "base/error.h"
 #include "base/idle_memory.h"
 #include "kernels/adamw.h"
+#include "ops/gpu/adamw.h"
 #include "train/largest_gradient.h"
 #include "train/zero/returned_memory.h"
 #include "train/zero/square_sums.h"
@@ -175,17 +174,13 @@ void AdamW::check_gradients(double norm, double divisor) {
 
 // Each rank's own part, added in the order of ranks; of what all have under tensor parallelism, rank 0's.
 double AdamW::gpu_norm() const {
-  const auto squares = [](const at::Tensor& x) {
-    return at::linalg_vector_norm(x, 2, std::nullopt, false, at::kDouble).square();
-  };
-  comm::ProcessGroup* const ranks = parallel_.is_split() ? parallel_.group().get() : group();
-  if (!parallel_.is_split() && layout_.num_ranks() == 1) {
-    return std::sqrt(squares(gradients_->sums()).item<double>());
-  }
-  at::Tensor own = at::zeros({1}, parameters_.front().value.options().dtype(at::kDouble).requires_grad(false));
+  std::vector<ops::TrainedParameter> counted;
   for (size_t i = 0; i < pieces_.size(); ++i) {
-    if (is_counted(slices_[pieces_[i].parameter])) own.add_(squares(trained_[i].gradient));
+    if (is_counted(slices_[pieces_[i].parameter])) counted.push_back(trained_[i]);
   }
+  const at::Tensor own = ops::gpu_squared_norm(counted, parameters_.front().value.device());
+  if (!parallel_.is_split() && layout_.num_ranks() == 1) return std::sqrt(own.item<double>());
+  comm::ProcessGroup* const ranks = parallel_.is_split() ? parallel_.group().get() : group();
   const at::Tensor all = at::empty({ranks->size()}, at::kDouble);
   ranks->all_gather(all, own.to(at::kCPU), "all-gather of the gradient's norm").wait();
   return std::sqrt(all.sum().item<double>());

@@ -26,7 +26,7 @@ function linux(cpu) {
   return {
     fields: { os: ["linux"], cpu: [cpu], libc: ["glibc"] },
     files: addons,
-    perhaps: ["libseekrl_cuda.so"],
+    perhaps: ["libseekrl_cuda.so", "libseekrl_graphs.so"],
     libtorch: libtorchOf("linux"),
   };
 }

@@ -1,6 +1,6 @@
 /** Exact search on a GPU, emulated, against the CPU's exact index of the same vectors. */
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -182,6 +182,41 @@ for (const form of [wholes, { dtype: "b1" }] as const) {
     }
   });
 }
+
+test("rows that come later find room where the old and all together would not fit", async () => {
+  const dim = 256;
+  const options = { dim, capacity: 6000, ...wholes };
+  const both = [
+    VectorIndex.create("exact", options),
+    VectorIndex.create("exact", { ...options, device }),
+  ] as const;
+  const queries = wholeVectors(1, dim, 8);
+  const rowBytes = 2 * dim;
+  for (const seed of [9, 10]) {
+    for (const index of both) await index.add(wholeVectors(3000, dim, seed));
+    process.env["SEEKRL_EMULATED_BYTES"] = String(1.3 * 6000 * rowBytes);
+    try {
+      await areSame(both, queries, { topK: 3 });
+    } finally {
+      delete process.env["SEEKRL_EMULATED_BYTES"];
+    }
+  }
+});
+
+test("a search waits once, also one that is told which rows it may find", async () => {
+  const data = wholeVectors(200, 16, 7);
+  const rescore = await filled(data, { dim: 16, dtype: "bf16" });
+  const index = await filled(data, { dim: 16, dtype: "i8", rescore, device });
+  const waits = join(scratch, "waits");
+  await index.search(data.slice(0, 16), { topK: 5 });
+  process.env["SEEKRL_EMULATED_WAITS"] = waits;
+  try {
+    await index.search(data.slice(0, 16), { topK: 5, allowed: new Uint8Array(25).fill(0b10110101) });
+  } finally {
+    delete process.env["SEEKRL_EMULATED_WAITS"];
+  }
+  assert.equal(await readFile(waits, "utf8"), "copy home\n");
+});
 
 for (const form of [wholes, { dtype: "b1" }] as const) {
   test(`a saved index of ${form.dtype} goes to a GPU as it is opened`, async () => {

@@ -136,7 +136,7 @@ test("a platform's package has the licences of what is compiled into it, as its 
   assert.ok(text.includes("From PyTorch: as you like."));
   assert.match(
     text,
-    /^## cudart 13\.0\n\n.* libseekrl_cuda\.so\. .* LicenseRef-NVIDIA-CUDA-EULA\.\n\nIts terms: https:\/\/docs\.nvidia\.com/m,
+    /^## cudart 13\.0\n\n.* libseekrl_cuda\.so and libseekrl_graphs\.so\. .* LicenseRef-NVIDIA-CUDA-EULA\.\n\nIts terms: https:\/\/docs\.nvidia\.com/m,
   );
   const notice = await readFile(join(staged, "NOTICE"), "utf8");
   const named = [...notice.matchAll(/[\w/]+\.\w+(?=\s)/g)].map(([file]) => file);

@@ -26,8 +26,8 @@ test("the addons, and the kernels for GPUs where they are built, need no younger
   skip,
 }, async () => {
   const release = join(projectRoot, "build", "cmake", "Release");
-  const files = ["seekrl.node", "seekrl_preload.node", "libseekrl_cuda.so"].map((name) =>
-    join(release, name),
+  const files = ["seekrl.node", "seekrl_preload.node", "libseekrl_cuda.so", "libseekrl_graphs.so"].map(
+    (name) => join(release, name),
   );
   const neighbours = ["libc10.so", "libtorch_cpu.so"].map((name) => join(builtLibtorch(), "lib", name));
   assert.deepEqual(

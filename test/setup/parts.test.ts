@@ -105,6 +105,7 @@ const ready: Machine = {
   driver: { version: "580.82.07", gpus: [{ name: "gpu", capability: "9.0", gib: 80 }], problem: undefined },
   libtorch: { folder: "torch", version: "2.13.0", cuda: "13.0", problem: undefined },
   kernels: { file: "libseekrl_cuda.so", code: [90], ptx: [90] },
+  graphs: "libseekrl_graphs.so",
 };
 
 test("what keeps a GPU from running is said with the remedy", () => {

@@ -9,6 +9,8 @@ interface DeviceCheck {
   readonly device: string;
   /** That were generated and scored again: the same bits. */
   readonly tokens: number;
+  /** Why no step of a GPU was one captured graph; undefined where steps were, and on the CPU. */
+  readonly graphRefusal: string | undefined;
   /** From nothing to the result: loading libtorch, making the model, generating, scoring, training. */
   readonly seconds: number;
 }
@@ -25,7 +27,10 @@ const shape = {
   maxPosition: 512,
 };
 
-type Sequence = { readonly tokens: Int32Array; readonly rows: Int32Array };
+interface Sequence {
+  readonly tokens: Int32Array;
+  readonly rows: Int32Array;
+}
 
 const wrong = (device: string, what: string): SeekError =>
   new SeekError(
@@ -33,14 +38,19 @@ const wrong = (device: string, what: string): SeekError =>
     `${device}: ${what}. Remedy: run the native tests of a checkout (npm test -- native), and report what they say`,
   );
 
+interface Generated extends Sequence, Pick<DeviceCheck, "graphRefusal"> {
+  readonly logprobs: Float32Array;
+}
+
 /** Twelve tokens that the model generates, and the log-probability of each as generation knows it. */
-async function generated(model: Model): Promise<Sequence & { readonly logprobs: Float32Array }> {
+async function generated(model: Model): Promise<Generated> {
   await using engine = await Engine.open(model, { blockTokens: 16, numBlocks: 16 });
   const prompt = Int32Array.from({ length: 20 }, (_, i) => (i * 37 + 5) % shape.vocabSize);
   await using sequence = engine.open(prompt, { seed: 1 });
   const { ids, logprobs } = await sequence.generate({ maxTokens: 12 });
   const rows = Int32Array.from(ids, (_, i) => prompt.length - 1 + i);
-  return { tokens: Int32Array.of(...prompt, ...ids), rows, logprobs };
+  const { graphRefusal } = await engine.stats();
+  return { tokens: Int32Array.of(...prompt, ...ids), rows, logprobs, graphRefusal };
 }
 
 async function scored(model: Model, sequence: Sequence): Promise<Float32Array> {
@@ -76,7 +86,7 @@ async function requireTraining(
 export async function checkDevice(device: string): Promise<DeviceCheck> {
   const started = performance.now();
   await using model = await Model.create(shape, { device, dtype: "bfloat16", seed: 1, std: 0.08 });
-  const { logprobs, ...sequence } = await generated(model);
+  const { logprobs, graphRefusal, ...sequence } = await generated(model);
   const again = await scored(model, sequence);
   const differing = logprobs.findIndex((logprob, i) => !(logprob === again[i] && logprob <= 0));
   if (differing !== -1 || again.length !== logprobs.length)
@@ -85,5 +95,5 @@ export async function checkDevice(device: string): Promise<DeviceCheck> {
       `token ${differing} was generated with log-probability ${logprobs[differing]} and scored with ${again[differing]}`,
     );
   await requireTraining(model, device, sequence, sum(again));
-  return { device, tokens: logprobs.length, seconds: (performance.now() - started) / 1000 };
+  return { device, tokens: logprobs.length, graphRefusal, seconds: (performance.now() - started) / 1000 };
 }

@@ -3,7 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { native } from "../../../lib/base/addon/native.ts";
 import { buildCommand } from "../../../lib/base/package-root.ts";
-import { type FoundAddon, findAddon, kernelsFile } from "../../../lib/base/packages/find-addon.ts";
+import {
+  type FoundAddon,
+  findAddon,
+  graphsFile,
+  kernelsFile,
+} from "../../../lib/base/packages/find-addon.ts";
 import { checkSums } from "../../../lib/base/packages/stamp.ts";
 import { type FoundHardware, findHardware } from "./hardware.ts";
 import {
@@ -46,6 +51,8 @@ export interface Machine {
         readonly cuda?: string | undefined;
       })
     | undefined;
+  /** The library that makes one launch of a step's kernels; undefined where it was not built: each is launched by itself. */
+  readonly graphs: string | undefined;
   /** The oldest driver that runs a CUDA, by CUDA's major version. */
   readonly leastDrivers: Readonly<Record<string, string>>;
   /** Whether the driver runs the CUDA version of libtorch. */
@@ -94,6 +101,11 @@ async function findKernels(addon: FoundAddon | undefined): Promise<Machine["kern
   return { file, code: code.filter((each) => each >= LEAST_CAPABILITY), ptx, cuda };
 }
 
+function findGraphs(addon: FoundAddon | undefined): string | undefined {
+  const file = addon && join(addon.folder, graphsFile);
+  return file !== undefined && existsSync(file) ? file : undefined;
+}
+
 /** Looks at the machine and the build. */
 export async function findMachine(): Promise<Machine> {
   const { BUILDS, findDriver, runsCuda } = await setupScripts.driver();
@@ -113,7 +125,7 @@ export async function findMachine(): Promise<Machine> {
     },
     ...{ addonProblem: problem, packages: packagesOf(addon) },
     nvcc: await findNvcc(),
-    kernels,
+    ...{ kernels, graphs: findGraphs(addon) },
     leastDrivers: Object.fromEntries(BUILDS.map(({ cuda, least }) => [cuda.split(".")[0], least])),
     driverRunsCuda: libtorch?.cuda !== undefined && runs(libtorch.cuda),
     driverRunsKernels: kernels?.cuda === undefined || runs(kernels.cuda),

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { explainedWrite } from "../disk/refused-write.ts";
 import { type ErrorCode, SeekError } from "../errors.ts";
 import { buildCommand } from "../package-root.ts";
-import { addonFiles, findAddon, kernelsFile } from "../packages/find-addon.ts";
+import { addonFiles, findAddon, graphsFile, kernelsFile } from "../packages/find-addon.ts";
 import { thisHost } from "../packages/host.ts";
 import { loadFailure } from "../packages/load-failure.ts";
 import { requireOneAddon, requireOneLibtorch } from "../packages/one-process.ts";
@@ -36,7 +36,7 @@ function requireAllWhole(own: readonly string[], libraries: readonly string[]): 
 
 function open(folder: string, libraries: readonly string[]): Addon {
   const require = createRequire(import.meta.url);
-  const own = [...Object.values(addonFiles), kernelsFile].map((name) => join(folder, name));
+  const own = [...Object.values(addonFiles), kernelsFile, graphsFile].map((name) => join(folder, name));
   requireAllWhole(
     own.filter((path) => existsSync(path)),
     libraries,

@@ -23,6 +23,9 @@ export const addonFiles = { preload: "seekrl_preload.node", engine: "seekrl.node
 /** The library of kernels for GPUs, which stands beside them where it was built. */
 export const kernelsFile = "libseekrl_cuda.so";
 
+/** What makes one launch of a step's kernels, built with them. */
+export const graphsFile = "libseekrl_graphs.so";
+
 /** What `npm run build` made, with the libtorch that it found. */
 function findBuild(root: string): FoundAddon | undefined {
   const folder = join(root, "build", "cmake", "Release");

@@ -105,9 +105,13 @@ Gpus::Gpus(at::Device device, int rank, int size, const UniqueId& id, Failure fa
   guard_ = std::thread([state = state_] { state->run(); });
 }
 
-// Without a talk with the other ranks, who have left or are gone; then the thread ends what is waited for here.
+// Without a talk with the other ranks, who have left or are gone; then the thread ends what is waited for here. A GPU
+// that has failed has nothing under way.
 Gpus::~Gpus() {
-  if (last_ != nullptr) last_->synchronize();
+  try {
+    if (last_ != nullptr) last_->synchronize();
+  } catch (const c10::Error&) {
+  }
   {
     std::lock_guard lock(state_->mutex);
     state_->is_stopped = true;

@@ -1,56 +1,34 @@
-// By libtorch's graphs, which keep the memory of what is captured; a libtorch without them launches each kernel anew.
+// Each shape is launched once before it is captured: what later launches share is made then.
 #include "engine/decode/decode_graphs.h"
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <bit>
+#include <exception>
 
 #include "engine/attention/gpu_attention.h"
 #include "ops/gpu/gpu.h"
 
-#if __has_include(<ATen/core/GraphImplInterface.h>)
-#include <ATen/core/GraphImplInterface.h>
-#define SEEKRL_HAS_GRAPHS 1
-#else
-namespace at {
-struct GraphImplInterface {
-  virtual ~GraphImplInterface() = default;
-  virtual void replay() = 0;
-};
-}  // namespace at
-#endif
-
 namespace seekrl::engine {
-
-namespace {
-
-#ifdef SEEKRL_HAS_GRAPHS
-// Of one that has failed: what it says of that is not what went wrong.
-void end_capture(at::GraphImplInterface& graph) {
-  try {
-    graph.capture_end();
-  } catch (...) {
-  }
-}
-#endif
-
-}  // namespace
 
 // What one shape has launched.
 struct DecodeGraphs::Step {
   GpuAttention attention;
-  model::AdapterRows adapters;                    // of its last run
-  std::unique_ptr<at::GraphImplInterface> graph;  // null until it is captured
-  bool has_run = false;                           // a launch made what later ones share, and captures must not make
-  bool fits_graph = true;  // false once its capture ran out of memory, of which a graph keeps its own
+  model::AdapterRows adapters;   // of its last run
+  std::unique_ptr<Graph> graph;  // null until it is captured
+  bool has_run = false;          // a launch made what later ones share, and captures must not make
+  bool fits_graph = true;        // false once its capture ran out of memory, of which a graph keeps its own
 };
 
 DecodeGraphs::DecodeGraphs(const model::Decoder& decoder, const BlockPool& pool, const DecodeState& state)
-    : decoder_(decoder), pool_(pool), state_(state) {}
+    : decoder_(decoder),
+      pool_(pool),
+      state_(state),
+      maker_(graph_maker(decoder.device().type())),
+      graph_pool_(new_graph_pool()) {}
 
 DecodeGraphs::~DecodeGraphs() = default;
 
@@ -119,32 +97,19 @@ void DecodeGraphs::launch(Step& step, Shape shape) const {
   step.has_run = true;
 }
 
-// On a stream of its own: the default one is not captured. What is under way is waited for first. A shape whose graph
-// finds no memory is launched kernel by kernel from then on; after any other refusal of libtorch no shape is captured.
-void DecodeGraphs::capture([[maybe_unused]] Step& step, [[maybe_unused]] Shape shape) {
-#ifdef SEEKRL_HAS_GRAPHS
-  const at::Device device = decoder_.device();
-  if (!can_capture_ || !at::has_graph_impl(device.type()) || !decoder_.is_capturable(step.adapters)) return;
-  const c10::impl::VirtualGuardImpl guard(device.type());
-  guard.synchronizeDevice(device.has_index() ? device.index() : 0);
-  const c10::StreamGuard stream(guard.getStreamFromGlobalPool(device));
-  const auto captured =
-      std::find_if(steps_.begin(), steps_.end(), [](const auto& each) { return each.second->graph != nullptr; });
-  const c10::MempoolId_t pool = captured == steps_.end() ? c10::MempoolId_t{0, 0} : captured->second->graph->pool();
-  auto graph = at::create_graph_impl(device.type());
+// A shape whose graph finds no memory is launched kernel by kernel from then on; after any other failure no shape is
+// captured.
+void DecodeGraphs::capture(Step& step, Shape shape) {
+  if (!maker_.refusal.empty() || !decoder_.is_capturable(step.adapters)) return;
   try {
-    graph->capture_begin(pool, at::GraphCaptureMode::ThreadLocal);
-    launch(step, shape);
-    graph->capture_end();
-    step.graph = std::move(graph);
+    step.graph = Graph::captured(*maker_.library, decoder_.device(), graph_pool_, [&] { launch(step, shape); });
   } catch (const c10::OutOfMemoryError&) {
-    end_capture(*graph);
     step.fits_graph = false;
-  } catch (...) {
-    end_capture(*graph);
-    can_capture_ = false;
+  } catch (const c10::Error& error) {
+    maker_.refusal = error.what_without_backtrace();
+  } catch (const std::exception& error) {
+    maker_.refusal = error.what();
   }
-#endif
 }
 
 }  // namespace seekrl::engine

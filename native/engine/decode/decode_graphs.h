@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 
 #include "engine/decode/decode_state.h"
+#include "engine/decode/graph.h"
 #include "engine/memory/block_pool.h"
 #include "model/decoder.h"
 
@@ -32,8 +34,10 @@ class DecodeGraphs {
   // Rows that run where `num_rows` are asked for: the rest have ended.
   static int64_t bucket_of(int64_t num_rows);
 
-  // Steps that were replayed. None any more once libtorch has refused to capture one: kernels are launched then.
+  // Steps that were replayed.
   int64_t num_replays() const { return num_replays_; }
+  // Why no step is captured, and each kernel launched anew; empty while steps are.
+  const std::string& refusal() const { return maker_.refusal; }
 
  private:
   struct Step;
@@ -48,7 +52,8 @@ class DecodeGraphs {
   const DecodeState& state_;
   std::map<Shape, std::unique_ptr<Step>> steps_;
   at::Tensor scratch_;  // of every shape's attention; grows, and then what holds its address goes
-  bool can_capture_ = true;
+  GraphMaker maker_;
+  uint64_t graph_pool_;
   int64_t num_replays_ = 0;
 };
 

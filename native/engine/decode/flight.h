@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/decode/decode_graphs.h"
@@ -31,6 +32,7 @@ class Flight {
   // Steps that were asked for and whose draws are not home.
   int64_t num_under_way() const { return static_cast<int64_t>(pending_.size()); }
   int64_t num_replays() const { return graphs_.num_replays(); }
+  const std::string& graph_refusal() const { return graphs_.refusal(); }
 
   // requests: of the rows.
   void begin(const std::vector<Row>& rows, const std::vector<SampleRequest>& requests);

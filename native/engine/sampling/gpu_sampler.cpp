@@ -125,12 +125,12 @@ std::vector<Sample> sample_on_gpu(const at::Tensor& logits_RV, const std::vector
                                  .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr()),
                                  .gives_logits = part > 0};
   ops::require_launched(ops::gpu().sample(call, ops::stream_of(logits)));
-  const at::Tensor home = drawn.to(at::kCPU);
+  const at::Tensor top_home = lists_top ? ops::copied_home(top) : at::Tensor();
+  const at::Tensor home = drawn.to(at::kCPU);  // waits for both
   const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());
   std::vector<Sample> samples;
   for (int64_t r = 0; r < num_rows; ++r) samples.push_back({found[r].token, found[r].logprob, found[r].entropy});
   if (lists_top) {
-    const at::Tensor top_home = top.to(at::kCPU);
     for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_home, r, requests[r].num_top);
   }
   if (part > 0)

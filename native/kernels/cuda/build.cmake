@@ -1,5 +1,6 @@
 # The kernels for CUDA: a library of their own, which the addon opens when it finds a GPU, and the same sources on the
-# test's emulator. Neither needs libtorch. scripts/setup asks for the library where libtorch is a CUDA build.
+# test's emulator. Neither needs libtorch. Beside it stands what makes one launch of many. scripts/setup asks for both
+# where libtorch is a CUDA build.
 option(SEEKRL_CUDA "Compile the kernels for CUDA, where there is nvcc" OFF)
 file(GLOB_RECURSE CUDA_SOURCES CONFIGURE_DEPENDS native/kernels/cuda/*.cu)
 
@@ -74,6 +75,25 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
             ${SEEKRL_OLD_LIBRARIES})
   add_custom_target(seekrl_cuda ALL DEPENDS ${CUDA_LIBRARY})
   add_dependencies(seekrl_addons seekrl_cuda)
+endif()
+
+# What captures launches: libtorch's headers of CUDA, which its CPU build has too, but none of its CUDA libraries.
+if(SEEKRL_CUDA AND SEEKRL_NVCC AND EXISTS ${SEEKRL_LIBTORCH}/include/c10/cuda/CUDACachingAllocator.h)
+  set(GRAPHS_LIBRARY ${CMAKE_BINARY_DIR}/Release/libseekrl_graphs.so)
+  set(GRAPHS_SOURCE ${CMAKE_SOURCE_DIR}/native/graphs/cuda_graphs.cpp)
+  set(graphs_flags -fPIC,-fvisibility=hidden,-Wall,-Wextra)
+  if(SEEKRL_WERROR)
+    string(APPEND graphs_flags ,-Werror)
+  endif()
+  add_custom_command(OUTPUT ${GRAPHS_LIBRARY} VERBATIM
+    DEPENDS ${GRAPHS_SOURCE} ${CMAKE_SOURCE_DIR}/native/graphs/graphs.h ${SEEKRL_OLD_LIBRARIES}
+    COMMAND ${SEEKRL_NVCC} -std=c++20 -O2 -shared -cudart static -Xcompiler=${graphs_flags}
+            -DC10_CUDA_NO_CMAKE_CONFIGURE_FILE -I${CMAKE_SOURCE_DIR}/native -isystem ${SEEKRL_LIBTORCH}/include
+            -isystem ${SEEKRL_LIBTORCH}/include/torch/csrc/api/include
+            -Xlinker=-z,defs -Xlinker=--no-as-needed -o ${GRAPHS_LIBRARY} ${GRAPHS_SOURCE}
+            ${SEEKRL_OLD_LIBRARIES} ${SEEKRL_LIBTORCH}/lib/libc10.so)
+  add_custom_target(seekrl_graphs ALL DEPENDS ${GRAPHS_LIBRARY})
+  add_dependencies(seekrl_addons seekrl_graphs)
 endif()
 
 # The kernels as C++ on fibers: seekrl_cuda_test, and under ThreadSanitizer, where its library is installed,

@@ -35,20 +35,29 @@ void AdapterRows::add(std::shared_ptr<const Adapter> adapter, int64_t num_rows) 
   }
 }
 
+void AdapterRows::know(const at::Tensor& rows_R, std::vector<int64_t> values) {
+  known_ = std::make_shared<const KnownRows>(KnownRows{rows_R, std::move(values)});
+}
+
+std::vector<int64_t> AdapterRows::values_of(const at::Tensor& rows_R) const {
+  if (known_ != nullptr && known_->rows_R.is_same(rows_R)) return known_->values;
+  const at::Tensor rows = rows_R.to(at::kCPU).contiguous();
+  const int64_t* const values = rows.const_data_ptr<int64_t>();
+  return {values, values + rows.numel()};
+}
+
 AdapterRows AdapterRows::select(const at::Tensor& rows_R) const {
   const bool is_uniform = runs_.empty() || (runs_.front().begin == 0 && runs_.front().end == num_rows_);
   if (!rows_R.defined() || is_uniform) return *this;
-  const at::Tensor rows = rows_R.to(at::kCPU).contiguous();
-  const int64_t* values = rows.const_data_ptr<int64_t>();
   AdapterRows selected;
-  for (int64_t i = 0; i < rows.numel(); ++i) {
-    const auto after = std::upper_bound(runs_.begin(), runs_.end(), values[i],
-                                        [](int64_t row, const Run& run) { return row < run.end; });
-    const bool is_inside = after != runs_.end() && after->begin <= values[i];
+  for (const int64_t row : values_of(rows_R)) {
+    const auto after = std::upper_bound(runs_.begin(), runs_.end(), row,
+                                        [](int64_t asked, const Run& run) { return asked < run.end; });
+    const bool is_inside = after != runs_.end() && after->begin <= row;
     selected.add(is_inside ? after->adapter : nullptr, 1);
   }
   if (tables_ == nullptr) return selected;
-  return selected.on(tables_->runs.device(), tables_->dtype, rows.numel());
+  return selected.on(tables_->runs.device(), tables_->dtype, selected.num_rows_);
 }
 
 std::vector<const Adapter*> AdapterRows::adapters() const {

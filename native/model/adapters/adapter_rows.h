@@ -32,8 +32,11 @@ class AdapterRows {
   // Whether rows and adapters are the same.
   bool operator==(const AdapterRows& other) const { return runs_ == other.runs_ && num_rows_ == other.num_rows_; }
 
-  // What a batch of those rows alone (i64 [R]) goes through; undefined means all of them.
+  // What a batch of those rows alone (i64 [R]) goes through; undefined means all of them. Those of a GPU are read home,
+  // unless they are known.
   AdapterRows select(const at::Tensor& rows_R) const;
+  // That a tensor of rows holds these.
+  void know(const at::Tensor& rows_R, std::vector<int64_t> values);
 
   // Adds to y_MN, the product of the decoder's projection of that place with x_MK, what the rows' adapters add. A row's
   // bits depend on that row and its adapter alone. With gradients all rows must have one adapter.
@@ -62,9 +65,16 @@ class AdapterRows {
   std::vector<const Adapter*> adapters() const;
   at::Tensor add_on_gpu(const at::Tensor& y_MN, const at::Tensor& x_MK, int64_t projection) const;
 
+  struct KnownRows {
+    at::Tensor rows_R;
+    std::vector<int64_t> values;
+  };
+  std::vector<int64_t> values_of(const at::Tensor& rows_R) const;
+
   std::vector<Run> runs_;
   int64_t num_rows_ = 0;
-  std::shared_ptr<const Tables> tables_;  // null before on()
+  std::shared_ptr<const KnownRows> known_;  // null for none
+  std::shared_ptr<const Tables> tables_;    // null before on()
 };
 
 }  // namespace seekrl::model

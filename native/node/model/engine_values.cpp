@@ -117,6 +117,7 @@ Napi::Object from_stats(Napi::Env env, const engine::EngineStats& stats) {
                                                     {"numUsedBlocks", stats.num_used_blocks}};
   Napi::Object object = Napi::Object::New(env);
   for (const auto& [name, value] : fields) object[name] = Napi::Number::New(env, static_cast<double>(value));
+  object["graphRefusal"] = stats.graph_refusal.empty() ? env.Undefined() : Napi::String::New(env, stats.graph_refusal);
   return object;
 }
 

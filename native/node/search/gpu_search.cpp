@@ -5,10 +5,13 @@
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <vector>
 
 #include "base/error.h"
 #include "kernels/cuda/search/vectors.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::node {
 
@@ -33,6 +36,7 @@ ops::GpuVectors gpu_vectors(const VectorIndex& index, at::Device device) {
 }
 
 void upload_rows(const VectorIndex& index, int64_t num_rows, ops::GpuVectors& to) {
+  to.reserve(num_rows);
   const int64_t first = to.count();
   if (first >= num_rows) return;
   const search::VectorRows& rows = index.rows();
@@ -76,11 +80,14 @@ void GpuSearch::upload(int64_t num_rows) {
   if (finer_) upload_rows(*rescore_, num_rows, *finer_);
 }
 
+// A bit a row goes to the GPU, which makes a byte of it.
 at::Tensor GpuSearch::mask(const search::RowSet& rows) const {
-  at::Tensor mask_N = at::empty({rows_.count()}, at::kBool);
-  bool* const is_in = mask_N.mutable_data_ptr<bool>();
-  for (int64_t row = 0; row < rows_.count(); ++row) is_in[row] = rows.has(row);
-  return mask_N.to(device_);
+  static_assert(std::endian::native == std::endian::little);  // bit r of the words is bit r of their bytes
+  std::vector<int64_t> words(rows.words().begin(), rows.words().end());
+  words.resize(static_cast<size_t>((rows_.count() + 63) / 64));
+  const at::Tensor bytes_B1 = ops::sent(words, device_).view(at::kByte).unsqueeze(1);
+  const at::Tensor bits_8 = ops::sent(std::vector<uint8_t>{1, 2, 4, 8, 16, 32, 64, 128}, device_);
+  return bytes_B1.bitwise_and(bits_8).to(at::kBool).view({-1}).narrow(0, 0, rows_.count());
 }
 
 const at::Tensor& GpuSearch::removed_mask() {
@@ -117,7 +124,7 @@ Found GpuSearch::search(const GpuRequest& request) {
     const int64_t num = std::min(cuda::kMaxSearchQueries, num_queries - first);
     const float* const asked = request.queries_QD.data() + first * dim;
     const ops::GpuHits hits = nearest(asked, num, hidden_N, {num_hits, top_k});
-    const at::Tensor ids = hits.ids_QM.to(at::kCPU), scores = hits.scores_QM.to(at::kCPU);
+    const at::Tensor scores = ops::copied_home(hits.scores_QM), ids = hits.ids_QM.to(at::kCPU);  // waits for both
     std::copy_n(ids.const_data_ptr<int32_t>(), ids.numel(), found.ids_QK.begin() + first * top_k);
     std::copy_n(scores.const_data_ptr<float>(), scores.numel(), found.scores_QK.begin() + first * top_k);
   }

@@ -31,26 +31,38 @@ const kernels::DynamicMap* maps_on(at::Device device) {
   return as<kernels::DynamicMap>(maps);
 }
 
+// What a kernel goes through, on its way to the GPU.
+struct Slices {
+  at::Tensor parcel;
+  size_t first_block_at;
+  int64_t num_slices, num_blocks;
+
+  const kernels::AdamWSlice* slices_S() const { return as<kernels::AdamWSlice>(parcel); }
+  const int64_t* first_block_S() const { return as<int64_t>(parcel, first_block_at); }
+};
+Slices sent_slices(const std::vector<kernels::AdamWSlice>& slices, at::Device device) {
+  std::vector<int64_t> first_block = {0};
+  for (const kernels::AdamWSlice& slice : slices) first_block.push_back(first_block.back() + num_blocks(slice.n));
+  Parcel parcel;
+  parcel.add(slices);
+  const size_t first_block_at = parcel.add(first_block);
+  return {parcel.sent(device), first_block_at, std::ssize(slices), first_block.back()};
+}
+
 // Those of the parameters whose numbers are listed.
 void step(const std::vector<TrainedParameter>& parameters, const std::vector<size_t>& places, const AdamWRates& rates) {
   const TrainedParameter& any = parameters[places.front()];
   std::vector<kernels::AdamWSlice> slices;
-  std::vector<int64_t> first_block = {0};
   for (const size_t place : places) {
-    const int64_t size = parameters[place].value.numel();
-    slices.push_back(slice_of(parameters[place], 0, size));
+    slices.push_back(slice_of(parameters[place], 0, parameters[place].value.numel()));
     slices.back().seed = static_cast<uint64_t>(rates.num_steps);
-    first_block.push_back(first_block.back() + num_blocks(size));
   }
-  const at::Device device = any.value.device();
-  Parcel parcel;
-  const size_t slices_at = parcel.add(slices), blocks_at = parcel.add(first_block);
-  const at::Tensor sent = parcel.sent(device);
-  const kernels::DynamicMap* const maps = any.first.scales.defined() ? maps_on(device) : nullptr;
-  const cuda::AdamWCall call = {.slices_S = as<kernels::AdamWSlice>(sent, slices_at),
-                                .first_block_S = as<int64_t>(sent, blocks_at),
-                                .num_slices = std::ssize(slices),
-                                .num_blocks = first_block.back(),
+  const Slices sent = sent_slices(slices, any.value.device());
+  const kernels::DynamicMap* const maps = any.first.scales.defined() ? maps_on(any.value.device()) : nullptr;
+  const cuda::AdamWCall call = {.slices_S = sent.slices_S(),
+                                .first_block_S = sent.first_block_S(),
+                                .num_slices = sent.num_slices,
+                                .num_blocks = sent.num_blocks,
                                 .signed_map = maps,
                                 .unsigned_map = maps == nullptr ? nullptr : maps + 1,
                                 .step = step_of(rates, any.weight_decay),
@@ -65,6 +77,18 @@ void gpu_adamw(const std::vector<TrainedParameter>& parameters, const AdamWRates
   std::map<double, std::vector<size_t>> places_of;  // by their decay
   for (size_t i = 0; i < parameters.size(); ++i) places_of[parameters[i].weight_decay].push_back(i);
   for (const auto& [decay, places] : places_of) step(parameters, places, rates);
+}
+
+at::Tensor gpu_squared_norm(const std::vector<TrainedParameter>& parameters, at::Device device) {
+  std::vector<kernels::AdamWSlice> slices;
+  for (const TrainedParameter& each : parameters) slices.push_back(slice_of(each, 0, each.value.numel()));
+  const Slices sent = sent_slices(slices, device);
+  at::Tensor sum = empty_list(1, at::kDouble, device);
+  const at::Tensor scratch = empty_list(cuda::kSquareGroups, at::kDouble, device);
+  require_launched(gpu().squared_norm(sum.mutable_data_ptr<double>(), scratch.mutable_data_ptr<double>(),
+                                      sent.slices_S(), sent.first_block_S(), sent.num_slices, sent.num_blocks,
+                                      stream_of(sum)));
+  return sum;
 }
 
 }  // namespace seekrl::ops

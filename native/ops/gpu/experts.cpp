@@ -107,7 +107,7 @@ GpuChoice gpu_choose_experts(const at::Tensor& logits_TE, int64_t num_chosen, bo
 at::Tensor gpu_experts(const at::Tensor& x_TD, const GpuChoice& choice, const GpuExperts& experts, cuda::Gate gate) {
   const at::Tensor x = x_TD.contiguous();
   const int64_t width = x.size(1), num_chosen = choice.chosen_TA.size(1);
-  const Calls calls = sorted(choice.chosen_TA, experts.gate_E.size(0));
+  const Calls calls = sorted(choice.chosen_TA, experts.addresses_3E.size(1));
   const at::Tensor rows_RD = at::empty({choice.chosen_TA.numel(), width}, x.options());
   require_launched(gpu().gather_calls({.rows_RD = rows_RD.mutable_data_ptr(),
                                        .x_TD = x.const_data_ptr(),
@@ -116,9 +116,9 @@ at::Tensor gpu_experts(const at::Tensor& x_TD, const GpuChoice& choice, const Gp
                                        .num_chosen = num_chosen,
                                        .width = width},
                                       stream_of(x)));
-  const at::Tensor opened = multiply(rows_RD, experts.gate_E, experts.inner, calls);
-  const at::Tensor raised = multiply(rows_RD, experts.up_E, experts.inner, calls);
-  const at::Tensor results_RD = multiply(gpu_gate_mul(opened, raised, gate), experts.down_E, width, calls);
+  const at::Tensor opened = multiply(rows_RD, experts.gate_E(), experts.inner, calls);
+  const at::Tensor raised = multiply(rows_RD, experts.up_E(), experts.inner, calls);
+  const at::Tensor results_RD = multiply(gpu_gate_mul(opened, raised, gate), experts.down_E(), width, calls);
   at::Tensor sum_TD = at::empty(x.sizes(), x.options());
   require_launched(gpu().add_experts({.out_TD = sum_TD.mutable_data_ptr(),
                                       .rows_RD = results_RD.const_data_ptr(),

@@ -18,10 +18,14 @@ struct GpuChoice {
 // logits_TE: of 16 bits or f32. As cuda::choose_experts; the weights are differentiable.
 GpuChoice gpu_choose_experts(const at::Tensor& logits_TE, int64_t num_chosen, bool is_normalised);
 
-// What the experts' weights of 16 bits are, by their addresses on the GPU, i64 [E] each, and their inner width.
+// What the experts' weights of 16 bits are, by their addresses on the GPU, and their inner width.
 struct GpuExperts {
-  at::Tensor gate_E, up_E, down_E;
+  at::Tensor addresses_3E;  // i64: of gate, up, down
   int64_t inner = 0;
+
+  at::Tensor gate_E() const { return addresses_3E.select(0, 0); }
+  at::Tensor up_E() const { return addresses_3E.select(0, 1); }
+  at::Tensor down_E() const { return addresses_3E.select(0, 2); }
 };
 
 // Of each token the sum over its experts of weight down(f(gate x) up x), without gradients. Bits are those of each

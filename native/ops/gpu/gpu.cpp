@@ -14,20 +14,12 @@ namespace {
 
 const cuda::Library* library = nullptr;
 
-// Where this addon's own file lies.
-std::string own_folder() {
-  Dl_info info;
-  TORCH_INTERNAL_ASSERT(dladdr(reinterpret_cast<const void*>(&own_folder), &info) != 0);
-  const std::string file = info.dli_fname;
-  return file.substr(0, file.rfind('/') + 1);
-}
-
-std::string file_of(at::DeviceType type) {
+std::string kernels_of(at::DeviceType type) {
   return type == at::DeviceType::PrivateUse1 ? "libseekrl_emulated.so" : "libseekrl_cuda.so";
 }
 
 const cuda::Library* opened(at::DeviceType type) {
-  const std::string path = own_folder() + file_of(type);
+  const std::string path = beside_addon(kernels_of(type));
   void* const file = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   require(file != nullptr, ErrorCode::kDevice, "device: the kernels for it are not here: ", dlerror(),
           "; build them with `npm run build` where nvcc is installed");
@@ -40,6 +32,13 @@ const cuda::Library* opened(at::DeviceType type) {
 }
 
 }  // namespace
+
+std::string beside_addon(const std::string& name) {
+  Dl_info info;
+  TORCH_INTERNAL_ASSERT(dladdr(reinterpret_cast<const void*>(&beside_addon), &info) != 0);
+  const std::string own = info.dli_fname;
+  return own.substr(0, own.rfind('/') + 1) + name;
+}
 
 void open_gpu(at::DeviceType type) {
   static at::DeviceType kind = at::kCPU;

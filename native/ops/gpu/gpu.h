@@ -4,9 +4,14 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
+
 #include "kernels/cuda/library.h"
 
 namespace seekrl::ops {
+
+// The path of a file beside this addon's own.
+std::string beside_addon(const std::string& name);
 
 // Opens the library for a device's kind from the addon's folder, once; ERR_DEVICE when it is not there or of another
 // version. The kernels of kind PrivateUse1 are the tests' emulation.

@@ -4,6 +4,7 @@
 #include <ATen/core/CachingHostAllocator.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
+#include <c10/util/Exception.h>
 
 #include <cstring>
 
@@ -26,6 +27,13 @@ void send(const at::Tensor& to, const void* from) {
   const at::Tensor staged = pinned_bytes(static_cast<int64_t>(to.nbytes()), to.device());
   std::memcpy(staged.mutable_data_ptr(), from, to.nbytes());
   to.copy_(staged.view(to.scalar_type()).view(to.sizes()), /*non_blocking=*/true);
+}
+
+at::Tensor sent(const at::Tensor& values, at::Device device) {
+  TORCH_INTERNAL_ASSERT(values.is_cpu() && values.is_contiguous());
+  const at::Tensor there = at::empty(values.sizes(), values.options().device(device));
+  send(there, values.const_data_ptr());
+  return there;
 }
 
 at::Tensor copied_home(const at::Tensor& x) {

@@ -23,6 +23,9 @@ at::Tensor sent(const std::vector<Value>& values, at::Device device) {
   return there;
 }
 
+// The same of a tensor of the host, which is dense.
+at::Tensor sent(const at::Tensor& values, at::Device device);
+
 // Pinned memory for so many bytes, which a GPU's copies fill while the host goes on.
 at::Tensor pinned_bytes(int64_t num_bytes, at::Device gpu);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ops/gpu/gpu.h"
+#include "ops/gpu/transfer.h"
 
 namespace seekrl::ops {
 
@@ -79,19 +80,20 @@ GpuVectors::GpuVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at::
   if (dtype == at::kByte) beside_N_ = at::empty({0}, options.dtype(at::kInt));
 }
 
-// A quarter more than there were, so that rows that come one by one are not copied for each.
 void GpuVectors::reserve(int64_t num_rows) {
   if (num_rows <= rows_NE_.size(0)) return;
   const int64_t size = std::min(capacity_, std::max(num_rows, rows_NE_.size(0) / 4 * 5));
-  const auto grown = [&](const at::Tensor& values) {
+  count_ = 0;
+  // Empty ones stand where memory is not found.
+  const auto grow = [size](at::Tensor& values) {
     std::vector<int64_t> sizes = values.sizes().vec();
+    sizes[0] = 0;
+    values = at::empty(sizes, values.options());
     sizes[0] = size;
-    at::Tensor more = at::empty(sizes, values.options());
-    if (count_ > 0) more.narrow(0, 0, count_).copy_(values.narrow(0, 0, count_));
-    return more;
+    values = at::empty(sizes, values.options());
   };
-  rows_NE_ = grown(rows_NE_);
-  if (beside_N_.defined()) beside_N_ = grown(beside_N_);
+  if (beside_N_.defined()) grow(beside_N_);
+  grow(rows_NE_);
 }
 
 at::Tensor GpuVectors::beside(const void* rows_ND, const float* scale_N, int64_t num_rows) const {
@@ -99,7 +101,7 @@ at::Tensor GpuVectors::beside(const void* rows_ND, const float* scale_N, int64_t
 }
 
 void GpuVectors::add(const void* rows_ND, const float* scale_N, int64_t num_rows) {
-  reserve(count_ + num_rows);
+  TORCH_INTERNAL_ASSERT(count_ + num_rows <= rows_NE_.size(0));
   const at::ScalarType dtype = rows_NE_.scalar_type();
   const int64_t row_bytes = stored_ * rows_NE_.element_size(), buffer_row_bytes = width_ * rows_NE_.element_size();
   const int64_t buffer_rows = std::clamp<int64_t>(kBufferBytes / buffer_row_bytes, 1, std::max<int64_t>(1, num_rows));
@@ -117,7 +119,7 @@ void GpuVectors::add(const void* rows_ND, const float* scale_N, int64_t num_rows
 at::Tensor GpuVectors::on_gpu(const at::Tensor& queries_QD) const {
   const at::Tensor padded_QE = at::zeros({queries_QD.size(0), width_}, queries_QD.options());
   padded_QE.narrow(1, 0, stored_).copy_(queries_QD);
-  return padded_QE.to(rows_NE_.device());
+  return sent(padded_QE, rows_NE_.device());
 }
 
 GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale_Q, const at::Tensor& hidden_N,
@@ -127,7 +129,8 @@ GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale
   const Hidden hidden(marks_N, hidden_N);
   const at::Tensor queries_QE = on_gpu(queries_QD);
   if (is_binary()) {
-    const at::Tensor ones_Q = ones_of(queries_QD.const_data_ptr(), queries_QD.size(0), stored_).to(rows_NE_.device());
+    const at::Tensor ones_Q =
+        sent(ones_of(queries_QD.const_data_ptr(), queries_QD.size(0), stored_), rows_NE_.device());
     return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
                             .num_queries = queries_QE.size(0),
                             .width = 8 * width_,
@@ -138,7 +141,7 @@ GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale
                             .binary_scale = *scale_Q.const_data_ptr<float>()});
   }
   const bool has_scales = beside_N_.defined();
-  const at::Tensor query_scale_Q = has_scales ? scale_Q.to(rows_NE_.device()) : scale_Q;
+  const at::Tensor query_scale_Q = has_scales ? sent(scale_Q, rows_NE_.device()) : scale_Q;
   return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
                           .row_scale_N = has_scales ? beside_N_.const_data_ptr<float>() : nullptr,
                           .query_scale_Q = has_scales ? query_scale_Q.const_data_ptr<float>() : nullptr,

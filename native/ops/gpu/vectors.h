@@ -17,13 +17,17 @@ struct GpuHits {
 class GpuVectors {
  public:
   // dtype: bf16, i8 (whose rows have scales), u8 (signs, a bit each, in words of 64) or f32 (which are scored again,
-  // not searched). Memory is taken as rows come, for `capacity` of them at most.
+  // not searched). For `capacity` rows at most.
   GpuVectors(int64_t dim, at::ScalarType dtype, int64_t capacity, at::Device device);
 
   int64_t count() const { return count_; }
 
-  // Rows of the host, one behind the other, after those already there; by way of a buffer of at most kBufferBytes.
-  // scale_N: of i8, else null.
+  // Room for so many rows, and for a quarter more than there was. Where there was less all rows are forgotten, to be
+  // added anew: with a copy of them the GPU would hold nearly twice as many.
+  void reserve(int64_t num_rows);
+
+  // Rows of the host, one behind the other, after those already there, for which there is room; by way of a buffer of
+  // at most kBufferBytes. scale_N: of i8, else null.
   void add(const void* rows_ND, const float* scale_N, int64_t num_rows);
 
   // queries_QD: on the host, stored as rows are; scale_Q: of i8 and signs, else undefined; hidden_N: bool, rows that
@@ -37,7 +41,6 @@ class GpuVectors {
 
  private:
   bool is_binary() const { return rows_NE_.scalar_type() == at::kByte; }
-  void reserve(int64_t num_rows);
   // On the host, what rows have beside their numbers.
   at::Tensor beside(const void* rows_ND, const float* scale_N, int64_t num_rows) const;
   at::Tensor on_gpu(const at::Tensor& queries_QD) const;

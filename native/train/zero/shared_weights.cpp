@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/idle_memory.h"
 #include "model/stored/parameter_memory.h"
 #include "train/zero/returned_memory.h"
 #include "train/zero/weights.h"
@@ -47,8 +48,10 @@ void SharedWeights::keep_own(const Unit& unit, Share& share) {
   }
 }
 
+// An idle engine's graphs hold addresses of what goes here.
 void SharedWeights::scatter() {
   if (!std::exchange(are_all_whole_, false)) return;
+  enter(Work::kTrain);
   at::NoGradGuard no_grad;
   for (const Unit& unit : layout_.units()) {
     keep_own(unit, share_of(unit));

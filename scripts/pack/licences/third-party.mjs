@@ -52,7 +52,7 @@ export const cudaPart = (version) => ({
   version,
   license: "LicenseRef-NVIDIA-CUDA-EULA",
   url: "https://docs.nvidia.com/cuda/eula/",
-  use: "NVIDIA's CUDA run-time library, linked statically into libseekrl_cuda.so. CUDA Toolkit End User License Agreement:",
+  use: "NVIDIA's CUDA run-time library, linked statically into libseekrl_cuda.so and libseekrl_graphs.so. CUDA Toolkit End User License Agreement:",
 });
 
 /** A part's chapter: what it is for, and its licence as its own package has it, or where that stands. */

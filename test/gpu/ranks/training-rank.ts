@@ -1,14 +1,14 @@
 /**
  * One rank of a small training on a GPU, emulated: `node training-rank.js DEVICE OPTIONS [FOLDER]`, with torchrun's variables;
- * without them, one process. OPTIONS are JSON: those of the learners, `steps`, a `fault` of rank 1's NCCL, and
- * `isImproved` for reinforcement in place of imitation.
+ * without them, one process. OPTIONS are JSON: those of the learners, `steps`, a `fault` of rank 1's NCCL, `isImproved`
+ * for reinforcement in place of imitation, and the name of a `shape`; each step tells how the model scores the sequences.
  */
 import { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import type { Model } from "../../../lib/model/model.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
-import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
 import { rl } from "../../../lib/train/rl.ts";
 import { sft } from "../../../lib/train/sft.ts";
 import { rolloutsOn } from "../../train/run/rl-run.ts";
@@ -21,11 +21,13 @@ const {
   steps = 2,
   fault,
   isImproved = false,
+  shape = "biases and a tied head",
   ...learner
 } = JSON.parse(given) as LearnerOptions & {
   readonly steps?: number;
   readonly fault?: string;
   readonly isImproved?: boolean;
+  readonly shape?: string;
 };
 if (RANK === "1" && fault !== undefined) process.env["SEEKRL_EMULATED_NCCL_FAULT"] = fault;
 
@@ -59,18 +61,21 @@ async function improve(
 }
 
 async function train(processGroup: ProcessGroup): Promise<void> {
-  await using model = await modelOn(device as "cpu" | "emulated", shapes["biases and a tied head"]!);
+  await using model = await modelOn(device as "cpu" | "emulated", shapes[shape]!);
   await using trainer = await Trainer.open(model, { ...learner, processGroup });
   const weights = async () => {
-    const bias = await model.parameter("model.layers.1.self_attn.q_proj.bias");
-    return [...(await model.parameter("model.norm.weight")), ...bias];
+    const own = shapes[shape]!.qkvBias ? "q_proj.bias" : "q_norm.weight";
+    const attention = await model.parameter(`model.layers.1.self_attn.${own}`);
+    return [...(await model.parameter("model.norm.weight")), ...attention];
   };
   const tellStep = async (step: object): Promise<void> => {
     await trainer.gatherWeights();
-    tell({ ...step, weights: await weights() });
+    const { logprobs } = await scoreSequences(model, sequences, {});
+    tell({ ...step, weights: await weights(), scores: logprobs.flatMap((each) => [...each]) });
   };
   try {
     if (isImproved) return await improve(model, trainer, tellStep);
+    await scoreSequences(model, sequences, {});
     await sft({
       ...{ trainer, steps, learningRate: () => 1e-3, maxTokens: 40 },
       batch: () => sequences,

@@ -18,6 +18,8 @@ interface Line {
   readonly loss: number;
   readonly grad_norm: number;
   readonly weights: readonly number[];
+  /** Log-probabilities of all sequences' rows. */
+  readonly scores: readonly number[];
   readonly code?: string;
   readonly message?: string;
 }
@@ -66,6 +68,22 @@ test("two GPUs have the losses and weights of one, and of two CPUs", { skip }, a
   const [rounded] = await train(2, "emulated", { zero: 2, reduceDtype: "bfloat16" });
   // Each addend of a gradient is off by 2^-8 at most.
   assertNear(rounded!, alone!, 2 ** -7);
+});
+
+test("experts whose weights have other memory after each step are scored with what they learnt", {
+  skip,
+}, async () => {
+  const options = { shape: "four experts, each weighed" };
+  const [alone] = await train(1, "emulated", options);
+  for (const activationBytes of [undefined, 0]) {
+    const [first, second] = await train(2, "emulated", { ...options, zero: 3, activationBytes });
+    assert.deepEqual(second, first);
+    assertNear(first!, alone!, 5e-3);
+    for (const [i, { scores }] of alone!.entries()) {
+      const difference = relativeDifference(scores, first![i]!.scores);
+      assert.ok(difference < 5e-3, `step ${i + 1}: ${difference}`);
+    }
+  }
 });
 
 test("two GPUs draw the tokens of one, whoever draws them, and learn the same of them", {

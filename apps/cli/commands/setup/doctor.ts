@@ -47,6 +47,7 @@ function describe(machine: Machine): string {
     `libtorch  ${libtorchLine(machine)}`,
     `nvcc      ${nvcc === undefined ? "none" : `${nvcc.version} (${nvcc.path})`}`,
     `kernels   ${kernelLine(machine)}`,
+    `graphs    ${machine.graphs ?? "none: each kernel of a step on a GPU is launched by itself"}`,
     `cpu       ${processorProblem(machine) ?? "runs"}`,
     `cuda      ${gpuProblem(machine) ?? "runs"}`,
   ];
@@ -79,6 +80,8 @@ export const doctorCommand = command({
     io.write(
       `${checked.device}: ${checked.tokens} tokens generated, scored with the same bits, and trained on\n`,
     );
+    if (checked.graphRefusal !== undefined)
+      io.write(`${checked.device}: no step is one launch: ${checked.graphRefusal}\n`);
     io.result({ ...machine, runs, checked });
   },
 });

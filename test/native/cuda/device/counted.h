@@ -34,8 +34,8 @@ inline size_t free_bytes() {
   return all > used ? all - used : 0;
 }
 
-// Null for no bytes. Memory comes filled with kPoison, a NaN in every format, so that tests see what is read before it
-// is written.
+// Null for no bytes. Memory comes filled with kPoison, a NaN in every format, and goes so, so that tests see what is
+// read before it is written or after it is given back.
 inline void* take_bytes(size_t num_bytes) {
   constexpr size_t kAlign = 512;  // as CUDA's
   const size_t size = (num_bytes + kAlign - 1) / kAlign * kAlign;
@@ -50,7 +50,9 @@ inline void* take_bytes(size_t num_bytes) {
 }
 
 inline void give_bytes(void* block) {
-  used_bytes -= malloc_usable_size(block);
+  const size_t size = malloc_usable_size(block);
+  std::memset(block, kPoison, size);
+  used_bytes -= size;
   std::free(block);
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -51,6 +52,8 @@ thread_local int num_by_cpu = 0;
 // In the stream's order where no memory of the host's is in it that may change before.
 at::Tensor copy_from(const at::Tensor& from, const at::Tensor& to, bool non_blocking) {
   const bool is_within = !from.is_cpu() && !to.is_cpu();
+  // Pinned memory would be somebody else's at the next replay.
+  TORCH_CHECK(is_within || recording() == nullptr, "emulated: memory of the host's in a graph");
   const auto copy = [from = host_view(from), to = host_view(to), source = from, target = to] { to.copy_(from); };
   if (is_within || (non_blocking && is_ready(from) && is_ready(to))) {
     submit(copy);
@@ -133,6 +136,19 @@ bool adds_by_atomics(const std::string& name, const torch::jit::Stack& stack) {
          });
 }
 
+// What a CUDA GPU takes for a sum in another dtype: a copy of all that is added, but of 16 bits in f32.
+c10::DataPtr widened_copy(const c10::OperatorHandle& op, const torch::jit::Stack& stack) {
+  static const std::set<std::string> sums = {"aten::linalg_vector_norm", "aten::mean", "aten::norm", "aten::sum"};
+  const std::optional<int> place = op.schema().argumentIndexWithName("dtype");
+  if (!sums.contains(op.schema().name()) || !place) return {};
+  const c10::IValue* const arguments = &*(stack.end() - std::ssize(op.schema().arguments()));
+  if (arguments[*place].isNone()) return {};
+  const at::Tensor& x = arguments[0].toTensor();
+  const at::ScalarType dtype = arguments[*place].toScalarType();
+  const bool is_free = dtype == x.scalar_type() || (dtype == at::kFloat && at::isReducedFloatingType(x.scalar_type()));
+  return is_free ? c10::DataPtr() : device_memory().allocate(static_cast<size_t>(x.numel()) * at::elementSize(dtype));
+}
+
 void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   if (recording() != nullptr) return record_op(op, stack);
   const std::string& name = op.schema().name();
@@ -141,6 +157,7 @@ void by_cpu(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   finish();
   ++num_by_cpu;
   const auto left = c10::make_scope_exit([] { --num_by_cpu; });
+  const c10::DataPtr copy = widened_copy(op, *stack);
   at::native::cpu_fallback(op, stack);
 }
 

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "device/counted.h"
+#include "device/graphs.h"
 #include "device/stream.h"
 #include "emulator/launch.h"
 
@@ -24,13 +25,13 @@ class DeviceMemory final : public CountedAllocator {
  public:
   // What is about to be freed is free to who comes after it in the stream.
   c10::DataPtr allocate(size_t num_bytes) override {
-    if (num_bytes > free_bytes() && recording() == nullptr) finish();
-    Recording* const graph = recording();
-    TORCH_CHECK_WITH(OutOfMemoryError, graph == nullptr || num_bytes <= graph_bytes(),
+    KeptMemory* const pool = pool_of(native_stream(current_stream));
+    if (num_bytes > free_bytes() && pool == nullptr) finish();
+    TORCH_CHECK_WITH(OutOfMemoryError, pool == nullptr || num_bytes <= graph_bytes(),
                      "emulated out of memory: a graph takes ", num_bytes, " bytes");
     void* const block = take_bytes(num_bytes);
-    if (graph != nullptr) graph->memory.emplace_back(block, &free_in_order);
-    return {block, block, graph == nullptr ? &free_in_order : &keep, c10::Device(kType, 0)};
+    if (pool != nullptr) pool->emplace_back(block, &free_in_order);
+    return {block, block, pool == nullptr ? &free_in_order : &keep, c10::Device(kType, 0)};
   }
   void emptyCache(c10::MempoolId_t = {0, 0}) override {
     if (recording() == nullptr) finish();

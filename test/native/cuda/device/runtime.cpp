@@ -1,20 +1,13 @@
-// What libtorch asks of a device beside memory and operators: streams, events, graphs.
+// What libtorch asks of a device beside memory and operators: streams, events. As for CUDA, it has no graphs.
 #include <ATen/detail/PrivateUse1HooksInterface.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 #include "device/memory.h"
 #include "device/stream.h"
 
-#if __has_include(<ATen/core/GraphImplInterface.h>)
-#include <ATen/core/GraphImplInterface.h>
-#endif
-
 namespace seekrl::emulator {
 
 namespace {
-
-// Streams have numbers, and one order.
-thread_local c10::StreamId current_stream = 0;
 
 class Guard final : public c10::impl::DeviceGuardImplInterface {
  public:
@@ -31,7 +24,7 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   c10::Stream getDefaultStream(c10::Device) const override { return stream(0); }
   c10::Stream getStreamFromGlobalPool(c10::Device, bool) const override { return stream(1); }
   c10::Stream exchangeStream(c10::Stream to) const override { return stream(std::exchange(current_stream, to.id())); }
-  void* getStreamNativeHandle(const c10::Stream) const override { return nullptr; }
+  void* getStreamNativeHandle(const c10::Stream stream) const override { return native_stream(stream.id()); }
   void synchronizeStream(const c10::Stream&) const override {
     note_wait("stream");
     finish();
@@ -76,32 +69,6 @@ class Hooks final : public at::PrivateUse1HooksInterface {
   c10::Allocator* getPinnedMemoryAllocator() const override { return &pinned_memory(); }
 };
 
-#if __has_include(<ATen/core/GraphImplInterface.h>)
-
-class Graph final : public at::GraphImplInterface {
- public:
-  explicit Graph(const at::GraphImplArgs&) {}
-  void capture_begin(c10::MempoolId_t, at::GraphCaptureMode) override {
-    TORCH_CHECK(current_stream != 0, "emulated: graphs are not captured on the default stream");
-    recording_ = std::make_shared<Recording>();
-    begin_recording(recording_);
-  }
-  void capture_end() override { end_recording(); }
-  void instantiate() override {}
-  // Works hold the recording, whose memory they use.
-  void replay() override {
-    for (size_t i = 0; i < recording_->works.size(); ++i) submit([held = recording_, i] { held->works[i](); });
-  }
-  void reset() override { recording_.reset(); }
-  c10::MempoolId_t pool() const override { return {1, 0}; }
-  void enable_debug_mode() override {}
-  void debug_dump(const std::string&) override {}
-
- private:
-  std::shared_ptr<Recording> recording_;
-};
-#endif
-
 const bool is_registered = [] {
   at::RegisterPrivateUse1HooksInterface(new Hooks);  // lives as long as the process
   at::setHostAllocator(kType, &pinned_memory());
@@ -111,9 +78,3 @@ const bool is_registered = [] {
 }  // namespace
 
 }  // namespace seekrl::emulator
-
-#if __has_include(<ATen/core/GraphImplInterface.h>)
-namespace at {
-C10_REGISTER_CLASS(GraphImplRegistry, EMULATED, seekrl::emulator::Graph)
-}  // namespace at
-#endif

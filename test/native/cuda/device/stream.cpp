@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <fstream>
 #include <mutex>
@@ -97,10 +98,17 @@ Driver& driver() {
 
 }  // namespace
 
+bool is_planted(const char* where) {
+  const char* const fault = std::getenv("SEEKRL_EMULATED_GRAPH_FAULT");
+  return fault != nullptr && std::strcmp(fault, where) == 0;
+}
+
 void submit(Work work) {
   if (is_working) return work();
   const std::lock_guard lock(mutex);
   if (open_recording != nullptr) {
+    open_recording->is_invalid |= is_planted("launch");
+    TORCH_CHECK(!open_recording->is_invalid, "emulated: an operation that no capture permits");
     open_recording->works.push_back(std::move(work));
     return;
   }

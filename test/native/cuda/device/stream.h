@@ -11,13 +11,22 @@ namespace seekrl::emulator {
 
 using Work = std::function<void()>;
 
-// What a graph does at each replay, and the memory that was made while it was captured.
+// Streams have numbers, and one order. This thread's:
+inline thread_local int64_t current_stream = 0;
+inline void* native_stream(int64_t id) { return reinterpret_cast<void*>(id); }
+
+// What is given to nobody else while it lives.
+using KeptMemory = std::vector<std::shared_ptr<void>>;
+
+// What a graph does at each replay, in memory that was made while it was captured.
 struct Recording {
   std::vector<Work> works;
-  std::vector<std::shared_ptr<void>> memory;
+  std::shared_ptr<KeptMemory> memory;
+  bool is_invalid = false;  // what was asked for cannot be captured
 };
 
-// To be done in this order; recorded instead while a graph is captured; at once by work itself. From any thread.
+// To be done in this order; recorded instead while a graph is captured, until something cannot be, which throws; at
+// once by work itself. From any thread.
 void submit(Work work);
 
 // Waits until all that was submitted is done, or all before a ticket. Throws the first error of it. Nobody may wait
@@ -32,6 +41,9 @@ void go_on();
 
 // That the host would wait for a real GPU here: a line in the file that SEEKRL_EMULATED_WAITS names, where it does.
 void note_wait(const std::string& what);
+
+// Whether SEEKRL_EMULATED_GRAPH_FAULT says that graphs fail there: `library`, `begin`, `launch`, `end` or `replay`.
+bool is_planted(const char* where);
 
 void begin_recording(const std::shared_ptr<Recording>& recording);
 std::shared_ptr<Recording> end_recording();
