@@ -8,11 +8,11 @@
 
 #if defined(__CUDACC__)
 
-// Shared memory as large as the launch says, and an array of it.
+// Shared memory as large as the launch says, and an array of it, which may be read and written 16 bytes at a time.
 #define SEEKRL_DYNAMIC_SHARED(Type, name)                          \
   extern __shared__ __align__(128) unsigned char dynamic_shared[]; \
   Type* const name = reinterpret_cast<Type*>(dynamic_shared)
-#define SEEKRL_SHARED(Type, name, count) __shared__ Type name[count]
+#define SEEKRL_SHARED(Type, name, count) __shared__ __align__(16) Type name[count]
 
 namespace seekrl::cuda {
 

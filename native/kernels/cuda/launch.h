@@ -1,7 +1,11 @@
 // How a kernel is started, on a GPU or in the emulator, and how its refusal is told.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <mutex>
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/number.h"
@@ -9,39 +13,44 @@
 
 namespace seekrl::cuda {
 
-#if defined(__CUDACC__)
+// Shared memory, static and dynamic, that a block has without asking, and the most of it that is static in any kernel
+// of ours (test/native/cuda/resources.full.test.ts).
+constexpr size_t kGivenSharedBytes = 48 << 10, kMostStaticBytes = 8 << 10;
 
-// A kernel may need more shared memory than is given without asking; asking again costs nothing next to a launch.
+// Asks for a kernel's dynamic shared memory where it is not given. What is asked for only grows: another of the host's
+// threads may be about to launch the kernel with more.
+inline cudaError_t ask_for_shared(const void* kernel, size_t bytes) {
+  if (bytes + kMostStaticBytes <= kGivenSharedBytes) return cudaSuccess;
+  static std::mutex mutex;
+  static std::map<const void*, size_t> asked;
+  const std::lock_guard lock(mutex);
+  size_t& most = asked[kernel];
+  if (bytes <= most) return cudaSuccess;
+  const cudaError_t error =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
+  if (error == cudaSuccess) most = bytes;
+  return error;
+}
+
 template <class... Parameters, class... Arguments>
 Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, void* stream,
               Arguments... arguments) {
-  if (shared_bytes > 48u << 10) {
-    const cudaError_t error =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes));
-    if (error != cudaSuccess) return cudaGetErrorString(error);
+  cudaError_t error = ask_for_shared(reinterpret_cast<const void*>(kernel), shared_bytes);
+  if (error == cudaSuccess) {
+    const cudaLaunchConfig_t config = {grid, block, shared_bytes, static_cast<cudaStream_t>(stream), nullptr, 0};
+    error = cudaLaunchKernelEx(&config, kernel, arguments...);
   }
-  kernel<<<grid, block, shared_bytes, static_cast<cudaStream_t>(stream)>>>(arguments...);
-  const cudaError_t error = cudaGetLastError();
-  return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
+  if (error == cudaSuccess) return nullptr;
+  cudaGetLastError();  // so that it is not taken for the next call's
+  return cudaGetErrorString(error);
 }
 
-#else
-
-template <class... Parameters, class... Arguments>
-Status launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, size_t shared_bytes, void*,
-              Arguments... arguments) {
-  static thread_local std::string fault;
-  emulator::launch_log.add(reinterpret_cast<const void*>(kernel), block.count(), shared_bytes);
-  try {
-    emulator::launch(grid, block, shared_bytes, [=] { kernel(arguments...); });
-    return nullptr;
-  } catch (const emulator::Fault& error) {
-    fault = error.what();
-    return fault.c_str();
-  }
+// Whether each begins at a multiple of kBytes, as loads of so many take it; null does.
+template <int kBytes = 16>
+bool are_aligned(std::initializer_list<const void*> pointers) {
+  return std::all_of(pointers.begin(), pointers.end(),
+                     [](const void* at) { return reinterpret_cast<uintptr_t>(at) % kBytes == 0; });
 }
-
-#endif
 
 // How many blocks of threads `count` items take.
 inline unsigned blocks_of(int64_t count, int64_t per_block) {

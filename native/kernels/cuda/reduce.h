@@ -35,4 +35,37 @@ __device__ __forceinline__ float reduce_block(float value, float* parts) {
   return all;
 }
 
+// How many of what a block's threads hold, kEach a thread, stand before each of its own, in the order of warps, of
+// kEach and of lanes, and how many there are. `counts`: kThreads / 32 integers of shared memory. Barriers: one before
+// they are written, one after; the whole block calls.
+template <int kEach>
+struct Ranks {
+  int before[kEach], all;
+};
+template <int kThreads, int kEach>
+__device__ __forceinline__ Ranks<kEach> rank_in_block(const bool (&holds)[kEach], int* counts) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const uint32_t lower = (1u << threadIdx.x % 32) - 1;
+  Ranks<kEach> ranks = {};
+  int own = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const uint32_t holding = __ballot_sync(~0u, holds[i]);
+    ranks.before[i] = own + __popc(holding & lower);
+    own += __popc(holding);
+  }
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) counts[warp] = own;
+  __syncthreads();
+  int before = 0;
+#pragma unroll
+  for (int i = 0; i < kThreads / 32; ++i) {
+    if (i < warp) before += counts[i];
+    ranks.all += counts[i];
+  }
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) ranks.before[i] += before;
+  return ranks;
+}
+
 }  // namespace seekrl::cuda

@@ -34,6 +34,7 @@ const promises: Readonly<Record<string, Partial<Kernel["given"]> & { sm_80?: num
   multiply_experts: { asyncCopies: 8, matrixLoads: 8, products: 8, sm_80: 2, sm_90: 3 },
   gather: { loadsOf16: 1, sm_80: 8, sm_90: 8 },
   add_rows: { loadsOf16: 1 },
+  add_token_gradients: { loadsOf16: 9, sm_80: 4, sm_90: 4 },
   bytes_to_numbers: { loadsOf16: 1 },
   nibbles_to_numbers: { loadsOf16: 1 },
   nf4_to_numbers: { loadsOf16: 1 },
@@ -49,6 +50,11 @@ const promises: Readonly<Record<string, Partial<Kernel["given"]> & { sm_80?: num
   logit_gradient_rows: { loadsOf16: 2, sm_80: 3, sm_90: 3 },
 };
 
+/** As launch.h has it, so that it knows for which kernels more has to be asked. */
+const mostStaticBytes = 8 << 10;
+/** Of a block, static and dynamic, on every GPU from sm_80 on. */
+const mostSharedBytes = 99 << 10;
+
 const sum = (widths: Widths): number => Object.values(widths).reduce((a, b) => a + b);
 
 /** What stands in the machine code of what a kernel promises. */
@@ -63,10 +69,13 @@ function found(code: Instructions): Kernel["given"] {
 
 /** What is wrong with a kernel; its name says what it promises. */
 function complaints(kernel: Kernel): string[] {
-  const { code, name, registers, spilledBytes } = kernel;
+  const { code, name, registers, spilledBytes, staticSharedBytes, dynamicSharedBytes = 0 } = kernel;
   const wrong: string[] = [];
   if (!(registers <= 255) || spilledBytes !== 0)
     wrong.push(`${registers} registers, ${spilledBytes} bytes spilled`);
+  if (staticSharedBytes > mostStaticBytes) wrong.push(`${staticSharedBytes} bytes of static shared memory`);
+  const shared = Math.ceil(staticSharedBytes / 128) * 128 + dynamicSharedBytes;
+  if (shared > mostSharedBytes) wrong.push(`${shared} bytes of shared memory`);
   if (sum(code.localLoads) + sum(code.localStores) > 0) wrong.push("loads and stores of local memory");
   if (code.globalLoads[1] > 0 && readsBytes[name] === undefined) wrong.push("loads of single bytes");
   const { sm_80 = 1, sm_90 = 1, ...least } = promises[name] ?? {};
@@ -209,7 +218,7 @@ test("a kernel that reads bytes, spills or lacks what it promises is complained 
     symbol: "planted",
     registers: 256,
     spilledBytes: 8,
-    staticSharedBytes: 0,
+    staticSharedBytes: (8 << 10) + 4,
     dynamicSharedBytes: 100 << 10,
     threads: 128,
     code: { ...knownKernel(80), products: 7 },
@@ -217,6 +226,8 @@ test("a kernel that reads bytes, spills or lacks what it promises is complained 
   };
   assert.deepEqual(complaints(planted), [
     "256 registers, 8 bytes spilled",
+    "8196 bytes of static shared memory",
+    "110720 bytes of shared memory",
     "loads and stores of local memory",
     "loads of single bytes",
     "products: 7 of 8",

@@ -53,6 +53,38 @@ TEST("a token's gradient is the sum over its places, in their order, and no othe
   });
 }
 
+TEST("gradients of a token with thousands of places and of rare ones are those of f64, in every order of threads") {
+  // More places of one bucket than are listed at once; more columns than a block has.
+  const int64_t num_tokens = 3000, width = kIsRaceTest ? 8 : 1032, vocabulary = 1100;
+  std::vector<int32_t> ids;
+  for (int64_t t = 0; t < num_tokens; ++t) {
+    ids.push_back(static_cast<int32_t>(t % 2 == 0 ? 517 : t % 5 == 0 ? 5 : t * 7919 % vocabulary));
+  }
+  const auto grad = normals<float>(num_tokens * width, 2);
+  const std::vector<float> before = normals<float>(vocabulary * width, 3);
+  std::vector<double> truth = doubles(before), most(truth.size()), num_places(truth.size());
+  for (size_t i = 0; i < truth.size(); ++i) most[i] = std::fabs(truth[i]);
+  for (int64_t i = 0; i < num_tokens * width; ++i) {
+    const int64_t at = ids[i / width] * width + i % width;
+    truth[at] += 0.3f * double{grad[i]};
+    most[at] += 0.3f * std::fabs(double{grad[i]});
+    ++num_places[at];
+  }
+  std::vector<float> first;
+  with_each_order([&] {
+    std::vector<float> sums = before;
+    EXPECT(embed_gradient({sums.data(), ids.data(), grad.data(), num_tokens, width, 0.3f}, nullptr) == nullptr);
+    // A place rounds its term and the sum, by no more than half a last place of all terms' sizes together.
+    bool is_near = true;
+    for (size_t i = 0; i < sums.size(); ++i) {
+      is_near &= std::fabs(sums[i] - truth[i]) <= 2 * num_places[i] * most[i] * 0x1p-24;
+    }
+    EXPECT(is_near);
+    if (first.empty()) first = sums;
+    EXPECT(sums == first);
+  });
+}
+
 TEST("angles of all positions are those of the C library, rounded to f32") {
   const std::vector<int32_t> positions = {0, 1, 2, 3, 1000, 4095, 32767, 131071, 1000003};
   const std::vector<float> frequencies = {1.0f, 0.7498942f, 0.1f, 0.00031622776f, 1e-6f};

@@ -33,6 +33,8 @@ Status paged_attention(const PagedAttention& call, void* stream) {
   if (call.num_heads > kTileRows * call.num_kv_heads)
     return "paged attention: expected at most 16 query heads to a key head";
   if (call.num_shared_tiles > 0 && call.window > 0) return "paged attention: expected no window over shared keys";
+  if (!are_aligned({call.query, call.keys, call.values, call.key_scales, call.value_scales}))
+    return "paged attention: expected query, keys, values and scales at multiples of 16 bytes";
   return with_heads(call.dtype, call.head_dim, [&]<class Number, int C>() { return attend<Number, C>(call, stream); });
 }
 

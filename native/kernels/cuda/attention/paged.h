@@ -28,7 +28,8 @@ struct AttentionTile {
 
 // Tokens live in blocks of block_tokens, a multiple of 16: token t of a sequence at place t % block_tokens of block
 // b = block_table[sequence * table_stride + t / block_tokens], its key of key head k at
-// keys + ((b * num_kv_heads + k) * block_tokens + place) * C, its value likewise.
+// keys + ((b * num_kv_heads + k) * block_tokens + place) * C, its value likewise. Query, keys, values and scales begin
+// at multiples of 16 bytes.
 struct PagedAttention {
   void* out;          // [T, num_heads, C] in dtype; may be query
   const void* query;  // [T, num_heads, C]

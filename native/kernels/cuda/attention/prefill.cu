@@ -25,6 +25,8 @@ Status prefill_attention(const PagedAttention& call, void* stream) {
   if (call.num_tiles == 0) return nullptr;
   if (call.num_heads > kTileRows * call.num_kv_heads)
     return "prefill attention: expected at most 16 query heads to a key head";
+  if (!are_aligned({call.query, call.keys, call.values, call.key_scales, call.value_scales}))
+    return "prefill attention: expected query, keys, values and scales at multiples of 16 bytes";
   return with_heads(call.dtype, call.head_dim, [&]<class Number, int C>() { return attend<Number, C>(call, stream); });
 }
 

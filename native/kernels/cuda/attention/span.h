@@ -21,7 +21,8 @@ struct SpanTile {
 };
 
 // Numbers of a token's heads lie together, heads C apart; tokens `stride` values apart, so that the parts of one
-// product may be given. All pointers are to the GPU's memory.
+// product may be given: strides are multiples of 8, all parts begin at multiples of 16 bytes. All pointers are to the
+// GPU's memory.
 struct SpanHeads {
   const void* data;
   int64_t stride;

@@ -9,6 +9,7 @@ namespace seekrl::cuda {
 namespace {
 
 constexpr Status kRefusal = "encoder: expected numbers of 16 bits";
+constexpr Status kMisaligned = "encoder: expected rows, weights and biases at multiples of 16 bytes";
 constexpr int kThreads = 128;
 
 // Calls `body(i, c)` for this thread's eights of a row, number i from column c.
@@ -124,6 +125,7 @@ Status with_vectors(int64_t width, const Body& body) {
 
 Status add_layer_norm(const AddLayerNorm& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
+  if (!are_aligned({call.out_TD, call.rows_TD, call.added_TD, call.weight_D, call.bias_D})) return kMisaligned;
   const dim3 grid(static_cast<unsigned>(call.num_rows));
   return with_number(call.dtype, kRefusal, [&]<class Number>() {
     return with_vectors(call.width, [&]<int kVectors>() {
@@ -135,6 +137,7 @@ Status add_layer_norm(const AddLayerNorm& call, void* stream) {
 Status bias_gelu(const BiasGelu& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
   if (call.width < 8 || call.width % 8 != 0) return "gelu: expected a width that is a multiple of 8";
+  if (!are_aligned({call.rows_TI, call.bias_I})) return kMisaligned;
   const int64_t num_eights = call.num_rows * call.width / 8;
   const dim3 grid(blocks_of(num_eights, kThreads));
   return with_number(call.dtype, kRefusal, [&]<class Number>() {
@@ -144,6 +147,7 @@ Status bias_gelu(const BiasGelu& call, void* stream) {
 
 Status pool_texts(const PoolTexts& call, void* stream) {
   if (call.num_texts == 0) return nullptr;
+  if (!are_aligned({call.out_SD, call.rows_TD})) return kMisaligned;
   const dim3 grid(static_cast<unsigned>(call.num_texts));
   return with_vectors(
       call.width, [&]<int kVectors>() { return launch(&pool_rows<kVectors>, grid, dim3(kThreads), 0, stream, call); });

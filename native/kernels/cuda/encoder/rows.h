@@ -1,5 +1,5 @@
 // What encoders of texts (BERT, XLM-R) do to rows between products: norms of sums, GELU, pooling. Attention is
-// attention/span.h with is_causal = false.
+// attention/span.h with is_causal = false. Rows, weights and biases begin at multiples of 16 bytes.
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@ namespace seekrl::cuda {
 namespace {
 
 constexpr int kThreads = 256, kWarps = kThreads / 32;
+constexpr Status kMisaligned = "experts: expected rows at multiples of 16 bytes";
 constexpr int kOwned = kMaxExperts / 32;  // experts of a lane: lane, lane + 32, ...
 
 struct Best {
@@ -83,40 +84,22 @@ __global__ void __launch_bounds__(kThreads) choose(ExpertChoice call) {
   for (int64_t a = 0; a < call.num_chosen; ++a) weights[a] /= sum;
 }
 
-// How many of the block's threads before this one `holds` for, and of all; `counts`: kWarps integers of shared memory.
-struct Ranks {
-  int before, all;
-};
-__device__ __forceinline__ Ranks rank_of(bool holds, int* counts) {
-  const int warp = static_cast<int>(threadIdx.x) / 32;
-  const uint32_t holding = __ballot_sync(~0u, holds), lower = (1u << threadIdx.x % 32) - 1;
-  __syncthreads();
-  if (threadIdx.x % 32 == 0) counts[warp] = __popc(holding);
-  __syncthreads();
-  Ranks ranks = {__popc(holding & lower), 0};
-  for (int i = 0; i < kWarps; ++i) {
-    if (i < warp) ranks.before += counts[i];
-    ranks.all += counts[i];
-  }
-  return ranks;
-}
-
 __global__ void __launch_bounds__(kThreads) sort_expert(ExpertCalls call) {
   SEEKRL_SHARED(int, counts, kWarps);
   const auto expert = static_cast<int32_t>(blockIdx.x);
   int start = 0;
   for (int64_t first = 0; first < call.num_calls; first += kThreads) {
     const int64_t i = first + threadIdx.x;
-    start += rank_of(i < call.num_calls && call.chosen_R[i] < expert, counts).all;
+    start += rank_in_block<kThreads, 1>({i < call.num_calls && call.chosen_R[i] < expert}, counts).all;
   }
   int at = start;
   for (int64_t first = 0; first < call.num_calls; first += kThreads) {
     const int64_t i = first + threadIdx.x;
     const bool is_own = i < call.num_calls && call.chosen_R[i] == expert;
-    const Ranks ranks = rank_of(is_own, counts);
+    const Ranks<1> ranks = rank_in_block<kThreads, 1>({is_own}, counts);
     if (is_own) {
-      call.order_R[at + ranks.before] = static_cast<int32_t>(i);
-      call.places_R[i] = at + ranks.before;
+      call.order_R[at + ranks.before[0]] = static_cast<int32_t>(i);
+      call.places_R[i] = at + ranks.before[0];
     }
     at += ranks.all;
   }
@@ -170,12 +153,14 @@ Status sort_calls(const ExpertCalls& call, void* stream) {
 Status gather_calls(const ExpertRows& call, void* stream) {
   if (call.num_calls == 0) return nullptr;
   if (call.width % 8 != 0) return "experts: expected rows that are a multiple of 8";
+  if (!are_aligned({call.rows_RD, call.x_TD})) return kMisaligned;
   return launch(&gather, dim3(blocks_of(call.num_calls * (call.width / 8), kThreads)), dim3(kThreads), 0, stream, call);
 }
 
 Status add_experts(const ExpertSum& call, void* stream) {
   if (call.num_tokens == 0) return nullptr;
   if (call.width % 8 != 0) return "experts: expected rows that are a multiple of 8";
+  if (!are_aligned({call.out_TD, call.rows_RD})) return kMisaligned;
   return with_number(call.dtype, "experts: expected rows of 16 bits", [&]<class Number>() {
     const dim3 grid(blocks_of(call.num_tokens * (call.width / 8), kThreads));
     return launch(&add_rows<Number>, grid, dim3(kThreads), 0, stream, call);

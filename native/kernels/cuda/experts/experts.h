@@ -35,7 +35,7 @@ struct ExpertCalls {
 // A block an expert, which reads all choices twice.
 Status sort_calls(const ExpertCalls& call, void* stream);
 
-// rows_RD[i] = x[order_R[i] / A], of 16 bits; D is a multiple of 8.
+// rows_RD[i] = x[order_R[i] / A], of 16 bits; D is a multiple of 8; both begin at multiples of 16 bytes.
 struct ExpertRows {
   void* rows_RD;
   const void* x_TD;
@@ -45,8 +45,8 @@ struct ExpertRows {
 Status gather_calls(const ExpertRows& call, void* stream);
 
 // out = x w_e^T for the rows [start_E[e], start_E[e + 1]) of each expert e, of 16 bits and contiguous; K is a multiple
-// of 8, weights begin at multiples of 16 bytes. Bits, FLOP and bytes are those of a product of an expert's rows alone
-// (product/product.h), all experts in one launch.
+// of 8, x and weights begin at multiples of 16 bytes. Bits, FLOP and bytes are those of a product of an expert's rows
+// alone (product/product.h), all experts in one launch.
 struct ExpertProduct {
   void* out_RN;
   const void* x_RK;
@@ -57,7 +57,8 @@ struct ExpertProduct {
 };
 Status expert_product(const ExpertProduct& call, void* stream);
 
-// out_t = sum over a of weights_ta rows[places of (t, a)], each term and each sum rounded to dtype, from the first on.
+// out_t = sum over a of weights_ta rows[places of (t, a)], each term and each sum rounded to dtype, from the first on;
+// out and rows begin at multiples of 16 bytes.
 struct ExpertSum {
   void* out_TD;
   const void* rows_RD;

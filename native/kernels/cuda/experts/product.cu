@@ -40,6 +40,7 @@ Status launch_tiling(const ExpertProduct& call, void* stream) {
 Status expert_product(const ExpertProduct& call, void* stream) {
   if (call.k % 8 != 0) return "expert product: k: expected a multiple of 8";
   if (call.num_calls == 0 || call.n == 0) return nullptr;
+  if (!are_aligned({call.x_RK})) return "expert product: x: expected a multiple of 16 bytes";
   return with_number(call.dtype, "expert product: expected x in 16 bits", [&]<class Number>() {
     return call.num_calls <= kFewRows ? launch_tiling<Number, Rows16>(call, stream)
                                       : launch_tiling<Number, Rows64>(call, stream);

@@ -8,6 +8,7 @@ namespace seekrl::cuda {
 namespace {
 
 constexpr Status kRefusal = "gate: expected numbers of 16 bits";
+constexpr Status kMisaligned = "gate: expected multiples of 16 bytes";
 constexpr int kGateThreads = 256;
 
 __device__ __forceinline__ float sigmoid(float x) { return 1.0f / (1.0f + __expf(-x)); }
@@ -75,12 +76,15 @@ Status launch_eights(void (*kernel)(Call), const Call& call, void* stream) {
 
 Status gate_mul(const GateMul& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
+  if (!are_aligned({call.out_TI, call.gate_TI, call.up_TI})) return kMisaligned;
   return with_number(call.dtype, kRefusal,
                      [&]<class Number>() { return launch_eights(&gate_mul_eights<Number>, call, stream); });
 }
 
 Status gate_mul_gradient(const GateMulGradient& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
+  if (!are_aligned({call.gate_grad_TI, call.up_grad_TI, call.out_grad_TI, call.gate_TI, call.up_TI}))
+    return kMisaligned;
   return with_number(call.dtype, kRefusal,
                      [&]<class Number>() { return launch_eights(&gate_mul_gradient_eights<Number>, call, stream); });
 }

@@ -1,4 +1,4 @@
-// The gate of the feed-forward, forward and backward.
+// The gate of the feed-forward, forward and backward. All pointers are at multiples of 16 bytes.
 #pragma once
 
 #include <cstdint>

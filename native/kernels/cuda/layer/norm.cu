@@ -9,6 +9,7 @@ namespace seekrl::cuda {
 namespace {
 
 constexpr Status kRefusal = "norm: expected numbers of 16 bits";
+constexpr Status kMisaligned = "norm: expected multiples of 16 bytes";
 constexpr int kNormThreads = 256;
 
 template <class Number, int kVectors>
@@ -129,6 +130,7 @@ Status with_vectors(int64_t width, const Body& body) {
 
 Status add_norm(const AddNorm& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
+  if (!are_aligned({call.out_TD, call.sum_TD, call.residual_TD, call.added_TD, call.weight_D})) return kMisaligned;
   return with_number(call.dtype, kRefusal, [&]<class Number>() {
     return with_vectors(call.width, [&]<int kVectors>() {
       return launch(&add_norm_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)), dim3(kNormThreads), 0,
@@ -139,6 +141,8 @@ Status add_norm(const AddNorm& call, void* stream) {
 
 Status norm_gradient(const NormGradient& call, void* stream) {
   if (call.num_rows == 0) return nullptr;
+  if (!are_aligned({call.residual_grad_TD, call.scratch, call.out_grad_TD, call.residual_TD, call.weight_D}))
+    return kMisaligned;
   return with_number(call.dtype, kRefusal, [&]<class Number>() -> Status {
     const Status status = with_vectors(call.width, [&]<int kVectors>() {
       return launch(&norm_gradient_rows<Number, kVectors>, dim3(static_cast<unsigned>(call.num_rows)),

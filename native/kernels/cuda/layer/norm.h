@@ -7,7 +7,8 @@
 
 namespace seekrl::cuda {
 
-// The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384.
+// The residual stream is f32; what enters and leaves products is in dtype. D is a multiple of 8, at most 16,384; what
+// has D numbers to a row begins at a multiple of 16 bytes.
 struct AddNorm {
   void* out_TD;              // in dtype: the norm of the sum; null: the sum alone
   float* sum_TD;             // residual + added; may be residual; null where nothing is added

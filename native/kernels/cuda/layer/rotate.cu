@@ -72,11 +72,18 @@ __global__ void __launch_bounds__(kHeadWarps * 32) rotate_heads(Rotate call) {
   }
 }
 
+bool are_heads(const ProjectedHeads& part) {
+  return are_aligned<4>({part.data, part.bias, part.norm}) && part.stride % 2 == 0;
+}
+
 }  // namespace
 
 Status rotate(const Rotate& call, void* stream) {
   if (call.num_tokens == 0) return nullptr;
   if (call.head_dim % 2 != 0 || call.head_dim > kMaxHeadDim) return "rotate: expected an even head width up to 256";
+  if (!are_heads(call.query) || !are_heads(call.key) || !are_heads(call.value) ||
+      !are_aligned<4>({call.keys, call.values}))
+    return "rotate: expected pairs of numbers at multiples of 4 bytes";
   const int64_t num_items = call.num_tokens * (call.num_heads + 2 * call.num_kv_heads);
   return with_number(call.dtype, "rotate: expected numbers of 16 bits", [&]<class Number>() {
     return launch(&rotate_heads<Number>, dim3(blocks_of(num_items, kHeadWarps)), dim3(kHeadWarps * 32), 0, stream,

@@ -1,4 +1,4 @@
-// A block a token; of angles, a thread each.
+// A block a token, for gradients a block a bucket of ids; of angles, a thread each.
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/layer/tokens.h"
 #include "kernels/cuda/number.h"
@@ -8,6 +8,7 @@ namespace seekrl::cuda {
 
 namespace {
 
+constexpr Status kMisaligned = "embed: expected rows at multiples of 16 bytes";
 constexpr int kTokenThreads = 128;
 
 template <class Number>
@@ -22,35 +23,96 @@ __global__ void __launch_bounds__(kTokenThreads) embed_tokens(Embed call) {
   }
 }
 
-__device__ __forceinline__ void add_token(const EmbedGradient& call, int64_t id, int64_t token) {
-  for (int64_t c = int64_t{threadIdx.x} * 8; c < call.width; c += kTokenThreads * 8) {
-    float sum[8], grad[8];
-    load_8(sum, call.weight_grad_VD + id * call.width + c);
-    load_8(grad, call.out_grad_TD + token * call.width + c);
+constexpr int kAddThreads = 256;
+// Ids are dealt to so many buckets at most, a block each for so many columns, four a thread.
+constexpr int64_t kBuckets = 512, kAddColumns = kAddThreads * 4;
+constexpr int kLooks = 4;      // ids a thread looks at together
+constexpr int kListed = 2048;  // places of a bucket that are added together
+constexpr int kAhead = 8;      // rows of a token on their way at once
+
+// Places of a bucket's ids, in order; ids that are added are -1.
+struct Bucket {
+  int32_t places[kListed], ids[kListed], own_places[kListed];  // own_places: of one id
+  int counts[kAddThreads / 32];
+};
+
+// The thread's columns of a token's gradient, from its first place to its last.
+__device__ __forceinline__ void add_places(const EmbedGradient& call, int64_t id, const int32_t* places, int count) {
+  const int64_t c = blockIdx.y * kAddColumns + threadIdx.x * int64_t{4};
+  if (c >= call.width) return;
+  auto* const to = reinterpret_cast<float4*>(call.weight_grad_VD + id * call.width + c);
+  const auto row_of = [&](int i) {
+    return *reinterpret_cast<const float4*>(call.out_grad_TD + places[i] * call.width + c);
+  };
+  float4 sum = *to;
+  const auto add = [&](const float4& row) {
+    sum.x += call.scale * row.x;
+    sum.y += call.scale * row.y;
+    sum.z += call.scale * row.z;
+    sum.w += call.scale * row.w;
+  };
+  int i = 0;
+  for (; i + kAhead <= count; i += kAhead) {
+    float4 rows[kAhead];
 #pragma unroll
-    for (int j = 0; j < 8; ++j) sum[j] += call.scale * grad[j];
-    store_8(call.weight_grad_VD + id * call.width + c, sum);
+    for (int j = 0; j < kAhead; ++j) rows[j] = row_of(i + j);
+#pragma unroll
+    for (int j = 0; j < kAhead; ++j) add(rows[j]);
   }
+#pragma unroll 4
+  for (; i < count; ++i) add(row_of(i));
+  *to = sum;
 }
 
-__global__ void __launch_bounds__(kTokenThreads) add_token_gradients(EmbedGradient call) {
-  SEEKRL_SHARED(float, parts, kTokenThreads / 32);
-  SEEKRL_SHARED(int32_t, is_same, kTokenThreads);
-  const int64_t token = blockIdx.x, id = call.ids_T[token];
-  float stood_before = 0;
-  for (int64_t i = threadIdx.x; i < token; i += kTokenThreads) {
-    if (call.ids_T[i] == id) stood_before = 1;
-  }
-  if (reduce_block<Max, kTokenThreads>(stood_before, parts) > 0) return;
-  for (int64_t first = token; first < call.num_tokens; first += kTokenThreads) {
-    const int64_t i = first + threadIdx.x;
-    const bool is_its = i < call.num_tokens && call.ids_T[i] == id;
-    __syncthreads();
-    is_same[threadIdx.x] = is_its ? 1 : 0;
-    if (reduce_block<Max, kTokenThreads>(is_its ? 1.0f : 0.0f, parts) == 0) continue;
-    for (int j = 0; j < kTokenThreads; ++j) {
-      if (is_same[j] != 0) add_token(call, id, first + j);
+// Adds what is listed, id by id; the whole block.
+__device__ __forceinline__ void add_listed(const EmbedGradient& call, Bucket& bucket, int num_listed) {
+  __syncthreads();
+  for (int next = 0; next < num_listed; ++next) {
+    const int32_t id = bucket.ids[next];
+    if (id < 0) continue;
+    int count = 0;
+    for (int first = next; first < num_listed; first += kAddThreads) {
+      const int i = first + static_cast<int>(threadIdx.x);
+      const bool is_its = i < num_listed && bucket.ids[i] == id;
+      const Ranks<1> ranks = rank_in_block<kAddThreads, 1>({is_its}, bucket.counts);
+      if (is_its) {
+        bucket.own_places[count + ranks.before[0]] = bucket.places[i];
+        bucket.ids[i] = -1;
+      }
+      count += ranks.all;
     }
+    __syncthreads();
+    add_places(call, id, bucket.own_places, count);
+  }
+  __syncthreads();
+}
+
+__global__ void __launch_bounds__(kAddThreads, 4) add_token_gradients(EmbedGradient call) {
+  SEEKRL_DYNAMIC_SHARED(Bucket, shared);
+  Bucket& bucket = *shared;
+  constexpr int kRound = kAddThreads * kLooks;
+  const int warp_first = static_cast<int>(threadIdx.x) / 32 * 32 * kLooks, lane = static_cast<int>(threadIdx.x) % 32;
+  int num_listed = 0;
+  for (int64_t first = 0; first < call.num_tokens; first += kRound) {
+    int32_t ids[kLooks];
+    bool are_own[kLooks];
+#pragma unroll
+    for (int i = 0; i < kLooks; ++i) {
+      const int64_t place = first + warp_first + i * 32 + lane;
+      ids[i] = place < call.num_tokens ? call.ids_T[place] : -1;
+      are_own[i] = ids[i] >= 0 && static_cast<uint32_t>(ids[i]) % gridDim.x == blockIdx.x;
+    }
+    const Ranks<kLooks> ranks = rank_in_block<kAddThreads, kLooks>(are_own, bucket.counts);
+#pragma unroll
+    for (int i = 0; i < kLooks; ++i) {
+      if (!are_own[i]) continue;
+      bucket.places[num_listed + ranks.before[i]] = static_cast<int32_t>(first) + warp_first + i * 32 + lane;
+      bucket.ids[num_listed + ranks.before[i]] = ids[i];
+    }
+    num_listed += ranks.all;
+    if (num_listed + kRound <= kListed && first + kRound < call.num_tokens) continue;
+    add_listed(call, bucket, num_listed);
+    num_listed = 0;
   }
 }
 
@@ -96,6 +158,7 @@ __global__ void __launch_bounds__(kTokenThreads) make_angles(RotaryAngles call) 
 Status embed(const Embed& call, void* stream) {
   if (call.num_tokens == 0) return nullptr;
   if (call.width % 8 != 0) return "embed: expected a width that is a multiple of 8";
+  if (!are_aligned({call.out_TD, call.weight_VD})) return kMisaligned;
   return with_number(call.dtype, "embed: expected a weight of 16 bits", [&]<class Number>() {
     return launch(&embed_tokens<Number>, dim3(blocks_of(call.num_tokens, 1)), dim3(kTokenThreads), 0, stream, call);
   });
@@ -104,7 +167,11 @@ Status embed(const Embed& call, void* stream) {
 Status embed_gradient(const EmbedGradient& call, void* stream) {
   if (call.num_tokens == 0) return nullptr;
   if (call.width % 8 != 0) return "embed: expected a width that is a multiple of 8";
-  return launch(&add_token_gradients, dim3(blocks_of(call.num_tokens, 1)), dim3(kTokenThreads), 0, stream, call);
+  if (!are_aligned({call.weight_grad_VD, call.out_grad_TD})) return kMisaligned;
+  // As many as there are, a few tokens to each.
+  const dim3 grid(static_cast<unsigned>(std::min(kBuckets, ceil_divide(call.num_tokens, 4))),
+                  blocks_of(call.width, kAddColumns));
+  return launch(&add_token_gradients, grid, dim3(kAddThreads), sizeof(Bucket), stream, call);
 }
 
 Status rotary_angles(const RotaryAngles& call, void* stream) {

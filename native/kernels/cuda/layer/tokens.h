@@ -10,7 +10,7 @@ namespace seekrl::cuda {
 struct Embed {
   float* out_TD;
   const int32_t* ids_T;
-  const void* weight_VD;      // in dtype
+  const void* weight_VD;      // in dtype; it and out begin at multiples of 16 bytes
   int64_t num_tokens, width;  // width: a multiple of 8
   float scale;
   Dtype dtype;
@@ -20,16 +20,17 @@ struct Embed {
 Status embed(const Embed& call, void* stream);
 
 struct EmbedGradient {
-  float* weight_grad_VD;  // added to
+  float* weight_grad_VD;  // added to; at a multiple of 16 bytes, as out_grad is
   const int32_t* ids_T;
   const float* out_grad_TD;
-  int64_t num_tokens, width;
+  int64_t num_tokens, width;  // at most 2^31 - 1 tokens; width: a multiple of 8
   float scale;
 };
 
-// weight_grad of a token += scale times the sum over its places, first to last: no atomics, the bits are the same each
-// time. A block a token looks through all of them for its own, 4 T bytes from the cache, and that of the first of its
-// kind adds.
+// weight_grad of a token += scale times the rows of its places, first to last: no atomics, the bits are the same each
+// time. Ids mod 512 (fewer for few tokens) are a bucket: a block for each, and for each 1,024 columns, looks through
+// all ids for its own, 4 T bytes from the cache, and adds the rows of one id after the other, 8 of them on their way at
+// once. Moves each row once, and the gradient of a token twice for every thousand places of its bucket.
 Status embed_gradient(const EmbedGradient& call, void* stream);
 
 struct RotaryAngles {

@@ -80,6 +80,7 @@ Status add_low_rank(const LowRank& call, void* stream) {
     return "low-rank product: out: expected f32 or x's";
   }
   if (call.m == 0 || call.n == 0 || call.num_runs == 0 || call.max_rank == 0) return nullptr;
+  if (!are_aligned({call.inner_MR, call.x_MK})) return "low-rank product: inner, x: expected multiples of 16 bytes";
   return with_number(call.dtype, "low-rank product: expected x in 16 bits", [&]<class Number>() {
     return call.m <= kFewRows ? launch_halves<Number, Rows16Narrow, Rows16>(call, stream)
                               : launch_halves<Number, Rows64, Rows64>(call, stream);

@@ -37,6 +37,8 @@ Status fault_of(const Product& call) {
   if (is_along_k && call.k % 8 != 0) return "product: k: expected a multiple of 8";
   if (!is_along_k && call.m % 8 != 0) return "product: m: expected a multiple of 8";
   if (is_along_n && call.n % 8 != 0) return "product: n: expected a multiple of 8";
+  if (!are_aligned({call.left, call.right, call.bias_N}))
+    return "product: expected factors and bias at multiples of 16 bytes";
   if (call.out_dtype != call.dtype && call.out_dtype != Dtype::kFloat)
     return "product: out: expected f32 or the factors'";
   return nullptr;

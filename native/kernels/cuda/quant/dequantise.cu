@@ -80,6 +80,7 @@ Status launch_dequantise(void* to_NK, const QuantMatrix& weight, void* stream) {
 Status dequantise(void* to_NK, const QuantMatrix& weight, Dtype dtype, void* stream) {
   if (weight.n == 0) return nullptr;
   if (weight.k % 8 != 0) return "dequantise: expected inputs that are a multiple of 8";
+  if (!are_aligned({to_NK, weight.codes})) return "dequantise: expected multiples of 16 bytes";
   return with_number(dtype, "dequantise: expected numbers of 16 bits",
                      [&]<class Number>() { return launch_dequantise<Number>(to_NK, weight, stream); });
 }

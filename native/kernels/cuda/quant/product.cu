@@ -187,6 +187,8 @@ Status quant_product(const QuantProduct& call, void* stream) {
   if (call.num_rows == 0 || call.weight.n == 0) return nullptr;
   if (call.num_rows > kMaxQuantRows) return "quantised product: expected at most 64 rows";
   if (call.weight.k % 8 != 0 || call.x_stride % 8 != 0) return "quantised product: k, x: expected multiples of 8";
+  if (!are_aligned({call.x_MK, call.weight.codes, call.weight.block_scales, call.bias_N}))
+    return "quantised product: x, codes, scales, bias: expected multiples of 16 bytes";
   if (call.out_dtype != call.dtype && call.out_dtype != Dtype::kFloat)
     return "quantised product: out: expected f32 or x's";
   return with_number(call.dtype, "quantised product: expected x in 16 bits", [&]<class Number>() -> Status {

@@ -9,8 +9,8 @@ namespace seekrl::cuda {
 
 enum class QuantKind : int32_t { kInt8, kInt4, kNf4 };
 
-// W [N, K] in the arrays of ops/quant/quant_weight.h, on the GPU; K is a multiple of 8, codes begin at a multiple of
-// 16 bytes. What a kind does not have is null.
+// W [N, K] in the arrays of ops/quant/quant_weight.h, on the GPU; K is a multiple of 8, codes and scales of
+// blocks begin at multiples of 16 bytes. What a kind does not have is null.
 struct QuantMatrix {
   QuantKind kind;
   const uint8_t* codes;           // kInt8, kInt4: panels of 16 outputs; kNf4: rows
@@ -31,7 +31,7 @@ struct QuantProduct {
   void* out_MN;      // in out_dtype
   const void* x_MK;  // in dtype, at a multiple of 16 bytes
   QuantMatrix weight;
-  const void* bias_N;            // in dtype; null for none
+  const void* bias_N;            // in dtype, at a multiple of 16 bytes; null for none
   int64_t out_stride, x_stride;  // values from a row to the next; of x: a multiple of 8
   int64_t num_rows;
   Dtype dtype;      // kBf16 or kF16
@@ -43,7 +43,7 @@ struct QuantProduct {
 // 16 at a time, and x once for 32 or 64 outputs; codes become numbers in shared memory. 2 M N K operations.
 Status quant_product(const QuantProduct& product, void* stream);
 
-// W [N, K] in 16 bits for a product of more rows: the codes' values in f32, rounded once.
+// W [N, K] in 16 bits, at a multiple of 16 bytes, for a product of more rows: the codes' values in f32, rounded once.
 Status dequantise(void* to_NK, const QuantMatrix& weight, Dtype dtype, void* stream);
 
 }  // namespace seekrl::cuda

@@ -85,6 +85,7 @@ Status check(const VectorSearch& call) {
                      : "search: expected a width that is a multiple of 16";
   if (is_binary && (call.dim < 1 || call.dim > min(call.width, kMaxBinaryDim)))
     return "search: expected a dim of bits of at most their width and 65,536";
+  if (!are_aligned({call.rows_NE, call.queries_QE})) return "search: expected vectors at multiples of 16 bytes";
   if (call.num_parts < 1 || call.num_parts > 65535) return "search: expected 1 to 65,535 parts";
   return nullptr;
 }
@@ -119,6 +120,7 @@ Status rescore_vectors(const VectorRescore& call, void* stream) {
   if (call.num_hits < 1 || call.num_hits > kMaxSearchHits) return "rescore: expected 1 to 1,000 hits";
   if (call.width < 8 || call.width % 8 != 0) return "rescore: expected a width that is a multiple of 8";
   if (call.num_candidates < 1) return "rescore: expected candidates";
+  if (!are_aligned({call.rows_NE, call.queries_QE})) return "rescore: expected vectors at multiples of 16 bytes";
   if (call.num_queries == 0) return nullptr;
   const KeyLists lists = lists_in(call.scratch, call.num_queries, 1, call.num_candidates);
   Status status = clear(lists, call.num_candidates, stream);

@@ -66,7 +66,7 @@ struct VectorRescore {
   float* scores_QM;
   void* scratch;                 // vector_rescore_scratch_bytes bytes
   const int32_t* candidates_QL;  // rows, each once; negative ones are none
-  const void* rows_NE;           // in dtype
+  const void* rows_NE;           // in dtype; rows and queries begin at multiples of 16 bytes
   const float* queries_QE;
   int64_t num_candidates, num_queries, width, num_hits;  // L: any; E: a multiple of 8
   Dtype dtype;                                           // kFloat or kBf16

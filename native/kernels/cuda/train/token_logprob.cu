@@ -128,6 +128,7 @@ Status check_rows(const LogitRows& rows) {
     return "logits: expected rows that are a multiple of 8 floats apart, and no fewer than the vocabulary";
   }
   if (rows.vocab_size < 1 || rows.vocab_size > kMaxVocabSize) return "logits: expected 1 to 327,680 logits a row";
+  if (!are_aligned({rows.logits_RV})) return "logits: expected rows at multiples of 16 bytes";
   return rows.inverse_temperature > 0 ? nullptr : "logits: expected a temperature above 0";
 }
 

@@ -9,7 +9,7 @@ namespace seekrl::cuda {
 
 // Of the distribution softmax(z), z = softcap(logits) inverse_temperature, as kernels/logprob.h has it; softcap(x) =
 // cap tanh(x / cap), as kernels/rows.h has it, or x where the cap is 0. V: at most 327,680. Rows are `stride` floats
-// apart, a multiple of 8 and at least V, and begin at a multiple of 32 bytes; the floats behind V, if any, are never
+// apart, a multiple of 8 and at least V, and begin at a multiple of 16 bytes; the floats behind V, if any, are never
 // used.
 struct LogitRows {
   float* logits_RV;

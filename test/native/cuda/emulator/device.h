@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "launch.h"
+#include "alignment.h"
+#include "runtime.h"
 
 #define __global__
 #define __device__
@@ -20,7 +21,8 @@
 #define gridDim (seekrl::emulator::this_block().grid)
 
 using dim3 = seekrl::emulator::Dim3;
-using cudaStream_t = void*;
+// Where a collective stands.
+using SourcePlace = std::source_location;
 
 struct alignas(16) uint4 {
   uint32_t x, y, z, w;
@@ -35,40 +37,46 @@ struct alignas(8) float2 {
   float x, y;
 };
 
-inline void __syncthreads() { seekrl::emulator::sync_block(); }
-inline void __syncwarp(uint32_t mask = ~0u) { seekrl::emulator::meet(mask, seekrl::emulator::Collective::kSync); }
+inline void __syncthreads(const SourcePlace& at = SourcePlace::current()) { seekrl::emulator::sync_block(at); }
+inline void __syncwarp(uint32_t mask = ~0u, const SourcePlace& at = SourcePlace::current()) {
+  seekrl::emulator::meet(mask, seekrl::emulator::Collective::kSync, at);
+}
 
 template <class Value>
-Value __shfl_sync(uint32_t mask, Value value, int from) {
-  return seekrl::emulator::shuffle(mask, value, from);
+Value __shfl_sync(uint32_t mask, Value value, int from, const SourcePlace& at = SourcePlace::current()) {
+  return seekrl::emulator::shuffle(mask, value, from, at);
 }
 template <class Value>
-Value __shfl_xor_sync(uint32_t mask, Value value, int bits) {
-  return seekrl::emulator::shuffle(mask, value, seekrl::emulator::this_thread().lane ^ bits);
+Value __shfl_xor_sync(uint32_t mask, Value value, int bits, const SourcePlace& at = SourcePlace::current()) {
+  return seekrl::emulator::shuffle(mask, value, seekrl::emulator::this_thread().lane ^ bits, at);
 }
 // A lane below `by` keeps its own.
 template <class Value>
-Value __shfl_up_sync(uint32_t mask, Value value, int by) {
+Value __shfl_up_sync(uint32_t mask, Value value, int by, const SourcePlace& at = SourcePlace::current()) {
   const int lane = seekrl::emulator::this_thread().lane;
-  return seekrl::emulator::shuffle(mask, value, lane < by ? lane : lane - by);
+  return seekrl::emulator::shuffle(mask, value, lane < by ? lane : lane - by, at);
 }
 template <class Value>
-Value __shfl_down_sync(uint32_t mask, Value value, int by) {
+Value __shfl_down_sync(uint32_t mask, Value value, int by, const SourcePlace& at = SourcePlace::current()) {
   const int lane = seekrl::emulator::this_thread().lane;
-  return seekrl::emulator::shuffle(mask, value, lane + by > 31 ? lane : lane + by);
+  return seekrl::emulator::shuffle(mask, value, lane + by > 31 ? lane : lane + by, at);
 }
-inline uint32_t __ballot_sync(uint32_t mask, bool holds) {
+inline uint32_t __ballot_sync(uint32_t mask, bool holds, const SourcePlace& at = SourcePlace::current()) {
   using namespace seekrl::emulator;
   bring(holds);
-  const uint32_t meeting = meet(mask, Collective::kVote);
+  const uint32_t meeting = meet(mask, Collective::kVote, at);
   uint32_t votes = 0;
   for (int lane = 0; lane < 32; ++lane) {
     if ((mask >> lane & 1) != 0 && brought<bool>(meeting, lane)) votes |= 1u << lane;
   }
   return votes;
 }
-inline bool __any_sync(uint32_t mask, bool holds) { return __ballot_sync(mask, holds) != 0; }
-inline bool __all_sync(uint32_t mask, bool holds) { return __ballot_sync(mask, holds) == mask; }
+inline bool __any_sync(uint32_t mask, bool holds, const SourcePlace& at = SourcePlace::current()) {
+  return __ballot_sync(mask, holds, at) != 0;
+}
+inline bool __all_sync(uint32_t mask, bool holds, const SourcePlace& at = SourcePlace::current()) {
+  return __ballot_sync(mask, holds, at) == mask;
+}
 
 template <class Value>
 Value atomicAdd(Value* to, Value value) {
@@ -120,12 +128,12 @@ Value __ldg(const Value* at) {
 namespace seekrl::cuda {
 
 // The bytes land when their group is waited for and no sooner, so that a missing wait shows. What was there is gone at
-// once, so that it shows when someone still reads it.
+// once, so that it shows when someone still reads it; what they are copied from must not change until then.
 inline void copy_async(void* to, const void* from, int num_bytes) {
   using namespace seekrl::emulator;
   if (num_bytes != 0 && reinterpret_cast<uintptr_t>(from) % 16 != 0) fail("cp.async: not from a multiple of 16");
   if (reinterpret_cast<uintptr_t>(to) % 16 != 0) fail("cp.async: not to a multiple of 16");
-  Copy copy{to, {}, 0};
+  Copy copy{to, num_bytes == 0 ? nullptr : from, {}, 0};
   if (num_bytes > 0) std::memcpy(copy.bytes, from, num_bytes);
   for (int i = 0; i < 4; ++i) static_cast<uint32_t*>(to)[i] = ~0u;  // ThreadSanitizer does not see a short memset
   const OwnBusiness own;
@@ -149,6 +157,8 @@ inline bool take_copy(emulator::Copy& copy, int num_pending) {
   if (thread.copies.empty() || thread.copies.front().group >= thread.num_groups - num_pending) return false;
   copy = thread.copies.front();
   thread.copies.pop_front();
+  if (copy.from != nullptr && std::memcmp(copy.from, copy.bytes, 16) != 0)
+    emulator::fail("cp.async: what is copied was written before the wait");
   return true;
 }
 template <int kPending>
@@ -207,7 +217,7 @@ void multiply_fragments(Element (&d)[4], const uint32_t (&a)[4], uint32_t b0, ui
   const uint32_t meeting = meet(~0u, Collective::kMma);
   count(counts.num_mma, lane == 0);
   // Rows lane / 4 and lane / 4 + 8 of a, columns lane % 4 * 2 and the next of b.
-  decltype(number(Bits{})) rows[2][kDepth], columns[2][kDepth];
+  SEEKRL_UNSET decltype(number(Bits{})) rows[2][kDepth], columns[2][kDepth];
   for (int i = 0; i < 2; ++i) {
     for (int from = 0; from < 4; ++from) {
       const auto of_a = brought<Fragments>(meeting, lane / 4 * 4 + from);

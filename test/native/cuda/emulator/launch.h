@@ -13,43 +13,28 @@
 
 namespace seekrl::emulator {
 
-// Of one block, on every GPU from sm_80 on.
-inline constexpr size_t kMaxSharedBytes = 99 << 10;
 inline constexpr int64_t kMaxThreads = 1024;
 // Of the host's threads that run a launch's blocks, as many as there are processors.
 inline int64_t max_workers = std::max(1u, std::thread::hardware_concurrency());
-
-inline void shuffle_order(std::vector<Thread*>& order, uint64_t seed, const Dim3& index) {
-  if (seed == 0) return;
-  uint64_t state = seed * 0x9E3779B97F4A7C15u + index.x * 7919 + index.y * 104729 + index.z;
-  for (size_t i = order.size(); i > 1; --i) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    std::swap(order[i - 1], order[state % i]);
-  }
-}
 
 // What one block did is not known to the next: nothing orders them on a GPU.
 inline void run_block(Block& b, const Dim3& index, size_t shared_bytes) {
   const OwnBusiness own;
   b.index = index;
   b.num_live = static_cast<int>(b.threads.size());
-  b.current = b.num_arrived = 0;
-  b.num_idle_switches = 0;
+  b.num_arrived = 0;
   b.num_dynamic_bytes = shared_bytes;
+  b.num_static_bytes = 0;
   b.shared.clear();
   for (Warp& warp : b.warps) warp = Warp{};
   for (const auto& each : b.threads) {
     each->is_done = false;
+    each->waits_at = nullptr;
     each->copies.clear();
     each->num_groups = 0;
     each->fiber.rewind();
   }
-  for (size_t i = 0; i < b.order.size(); ++i) b.order[i] = b.threads[i].get();
-  shuffle_order(b.order, thread_order, index);
-  b.queue = b.order.data();
-  b.num_threads = static_cast<int>(b.order.size());
+  order_threads(b);
   Thread& first = *b.order[0];
   run_as(&b, &first);
   b.home.switch_to(first.fiber);
@@ -118,8 +103,8 @@ inline LaunchLog launch_log;
 inline void (*defer)(std::function<void()>) = nullptr;
 
 // Runs all blocks and waits for them; throws the first Fault.
-inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t shared_bytes) {
-  Launch shared{std::move(body)};
+inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t shared_bytes, bool has_asked) {
+  Launch shared{std::move(body), has_asked};
   std::atomic<int64_t> next{0};
   std::mutex mutex;
   std::string fault;
@@ -130,8 +115,7 @@ inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t
     b.fault.clear();
     leave(&shared.started);
     for (int64_t turn = next++; turn < grid.count(); turn = next++) {
-      // Blocks are in no order on a GPU: those of an odd one begin with the last.
-      const int64_t i = thread_order % 2 == 0 ? turn : grid.count() - 1 - turn;
+      const int64_t i = block_of_turn(turn, grid.count());
       run_block(b, Dim3(i % grid.x, i / grid.x % grid.y, i / grid.x / grid.y), shared_bytes);
       if (b.fault.empty()) continue;
       const std::lock_guard lock(mutex);
@@ -153,12 +137,15 @@ inline void run_blocks(Dim3 grid, Dim3 shape, std::function<void()> body, size_t
   if (!fault.empty()) throw Fault(fault);
 }
 
-inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, std::function<void()> body) {
-  if (grid.count() < 1 || grid.y > 65535 || grid.z > 65535) throw Fault("launch: a grid of no blocks or too many");
-  if (shape.count() < 1 || shape.count() > kMaxThreads) throw Fault("launch: a block of no threads or too many");
-  if (shared_bytes > kMaxSharedBytes) throw Fault("launch: more shared memory than a block has on every GPU");
-  if (defer == nullptr) return run_blocks(grid, shape, std::move(body), shared_bytes);
-  defer([=] { run_blocks(grid, shape, body, shared_bytes); });
+// has_asked: for more shared memory than is given.
+inline void launch(Dim3 grid, Dim3 shape, size_t shared_bytes, bool has_asked, std::function<void()> body) {
+  if (grid.count() < 1 || grid.x > INT32_MAX || grid.y > 65535 || grid.z > 65535)
+    throw Fault("launch: a grid of no blocks or too many");
+  if (shape.count() < 1 || shape.count() > kMaxThreads || shape.z > 64)
+    throw Fault("launch: a block of no threads or too many");
+  if (shared_bytes > kGivenSharedBytes && !has_asked) throw Fault("launch: more shared memory than was asked for");
+  if (defer == nullptr) return run_blocks(grid, shape, std::move(body), shared_bytes, has_asked);
+  defer([=] { run_blocks(grid, shape, body, shared_bytes, has_asked); });
 }
 
 }  // namespace seekrl::emulator
