@@ -1,6 +1,8 @@
 # The second half: the engine as a user sets it up, its tests, its numbers beside the CPU's, its speed beside torch's.
 export device=cuda tiny=
-shape=qwen2.5-0.5b tests='dist/test/gpu/*.test.js'
+shape=qwen2.5-0.5b
+# Tests that need no more of the emulator than that it is a GPU.
+tests=$(grep -l '/device.js"' dist/test/gpu/*.full.test.js)
 [ $dry = yes ] && device=emulated tiny=--tiny shape=world tests=dist/test/gpu/top-logprobs.full.test.js
 
 if [ $dry = no ] && [ -x $carried/node/bin/node ]; then

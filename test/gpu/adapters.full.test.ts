@@ -10,6 +10,7 @@ import type { DecoderShape } from "../../lib/model/config/config.ts";
 import type { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled } from "../train/tiny.ts";
+import { gpuDevice } from "./device.ts";
 import { ids, modelOn, relativeDifference, scoresOf, shapes } from "./models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-gpu-"));
@@ -31,7 +32,7 @@ async function step(trainer: Trainer, salt: number): Promise<void> {
 }
 
 async function checkBatch(shape: DecoderShape, targets?: readonly string[]): Promise<void> {
-  await using model = await modelOn("emulated", shape);
+  await using model = await modelOn(gpuDevice, shape);
   await using first = await trained(model, 4);
   await using second = await trained(model, 16, targets);
   await using engine = await Engine.open(model, { blockTokens: 16, maxBatchTokens: 48 });
@@ -62,7 +63,7 @@ test("experts of a GPU take each token through its own adapter (law 4)", () =>
   checkBatch(shapes["four experts, each weighed"]!));
 
 test("an adapter that is trained between steps on a GPU generates with its numbers of that moment", async () => {
-  await using model = await modelOn("emulated", shapes["norms of heads, part of each turned"]!);
+  await using model = await modelOn(gpuDevice, shapes["norms of heads, part of each turned"]!);
   await using adapter = await trained(model, 8);
   await using trainer = await Trainer.open(adapter);
   await using engine = await Engine.open(adapter, { blockTokens: 16 });
@@ -81,7 +82,7 @@ for (const rank of [4, 8])
     await using origin = await modelOn("cpu", shape);
     await using written = await trained(origin, rank);
     await written.save(path);
-    const gradients = async (device: "cpu" | "emulated") => {
+    const gradients = async (device: string) => {
       await using model = await modelOn(device, shape);
       await using adapter = await Adapter.load(model, path);
       await using trainer = await Trainer.open(adapter);
@@ -92,7 +93,7 @@ for (const rank of [4, 8])
       for (const { name } of adapter.handle.tensors()) found.set(name, await trainer.gradient(name));
       return found;
     };
-    const [cpu, gpu] = [await gradients("cpu"), await gradients("emulated")];
+    const [cpu, gpu] = [await gradients("cpu"), await gradients(gpuDevice)];
     for (const [name, expected] of cpu) {
       const difference = relativeDifference(expected, gpu.get(name)!);
       assert.ok(difference < 0.06, `${name}: ${difference}`);

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
+import { gpuDevice } from "./device.ts";
 import { modelOn, shapes } from "./models.ts";
 
 const ids = (length: number, salt: number): Int32Array =>
@@ -21,7 +22,7 @@ for (const [name, shape] of Object.entries(shapes))
     // A router of four experts is no size for our products.
     if (shape.numExperts === undefined) process.env["SEEKRL_EMULATED_LAUNCHES_ALONE"] = "1";
     try {
-      await using gpu = await modelOn("emulated", shape);
+      await using gpu = await modelOn(gpuDevice, shape);
       await using engine = await Engine.open(gpu, { blockTokens: 16 });
       await alone(engine, ids(9, 1), { seed: 1, maxTokens: 12 });
       const { numSteps, numReplays } = await engine.stats();
@@ -34,14 +35,14 @@ for (const [name, shape] of Object.entries(shapes))
 
 test("steps whose draws the host edits are replayed, each after the draws before it", async () => {
   const options = { maxTokens: 12, temperature: 0, logitBias: { 3: 100, 4: 98 }, frequencyPenalty: 2 };
-  const drawn = async (device: "cpu" | "emulated") => {
+  const drawn = async (device: string) => {
     await using model = await modelOn(device, plain);
     await using engine = await Engine.open(model, { blockTokens: 16 });
     await using sequence = engine.open(ids(9, 1), { seed: 1 });
     const span = await sequence.generate(options);
     return { ids: [...span.ids], ...(await engine.stats()) };
   };
-  const gpu = await drawn("emulated");
+  const gpu = await drawn(gpuDevice);
   // By turns: a token loses 2 each time that it is drawn.
   assert.deepEqual(gpu.ids, (await drawn("cpu")).ids);
   assert.deepEqual([...new Set(gpu.ids)].sort(), [3, 4]);
@@ -49,7 +50,7 @@ test("steps whose draws the host edits are replayed, each after the draws before
 });
 
 test("sequences join, end, are cancelled and cut while others decode, and each keeps its own numbers", async () => {
-  await using gpu = await modelOn("emulated", plain);
+  await using gpu = await modelOn(gpuDevice, plain);
   await using engine = await Engine.open(gpu, { blockTokens: 16, maxBatchTokens: 48 });
   const lengths = [3, 14, 30, 31, 32];
   const results: Promise<number[]>[] = [];
@@ -72,7 +73,7 @@ test("sequences join, end, are cancelled and cut while others decode, and each k
 });
 
 test("weights that change while a sequence decodes are read from the next step on", async () => {
-  await using gpu = await modelOn("emulated", plain);
+  await using gpu = await modelOn(gpuDevice, plain);
   await using trainer = await Trainer.open(gpu);
   await using engine = await Engine.open(gpu, { blockTokens: 16 });
   await using sequence = engine.open(ids(10, 1), { seed: 3 });
@@ -96,7 +97,7 @@ test("weights that change while a sequence decodes are read from the next step o
 });
 
 test("a narrow cache, where steps wait for blocks, gives what a roomy one does", async () => {
-  await using gpu = await modelOn("emulated", plain);
+  await using gpu = await modelOn(gpuDevice, plain);
   await using roomy = await Engine.open(gpu, { blockTokens: 16 });
   await using narrow = await Engine.open(gpu, { blockTokens: 16, numBlocks: 7 });
   const all = (engine: Engine) =>

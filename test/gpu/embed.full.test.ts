@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
 import { Reranker } from "../../lib/embed/reranker.ts";
 import { copyOf, golden, texts } from "../embed/golden.ts";
+import { gpuDevice } from "./device.ts";
 import { cosine, modelOn, shapes, wideHeaded } from "./models.ts";
 
 const bf16 = { dtype: "bfloat16" } as const;
@@ -26,7 +27,7 @@ async function vectorsOn(folder: string, options: EncoderOptions): Promise<Float
 async function areAlike(folder: string, options: EncoderOptions): Promise<void> {
   const [cpu, gpu] = [
     await vectorsOn(folder, options),
-    await vectorsOn(folder, { ...options, device: "emulated" }),
+    await vectorsOn(folder, { ...options, device: gpuDevice }),
   ];
   for (const [i, expected] of cpu.entries()) {
     assert.ok(cosine(expected, gpu[i]!) >= 0.999, `text ${i}: ${cosine(expected, gpu[i]!)}`);
@@ -64,7 +65,7 @@ for (const name of ["bert-rank", "xlm-roberta-rank"]) {
       await using reranker = await Reranker.open(folder, { ...bf16, device });
       return await reranker.score(texts.queries[0]!, texts.passages);
     };
-    const [cpu, gpu] = [await scoresOn("cpu"), await scoresOn("emulated")];
+    const [cpu, gpu] = [await scoresOn("cpu"), await scoresOn(gpuDevice)];
     for (const [i, score] of cpu.entries())
       assert.ok(Math.abs(score - gpu[i]!) < 0.02 * Math.max(1, Math.abs(score)), `${score}, ${gpu[i]}`);
   });
@@ -72,7 +73,7 @@ for (const name of ["bert-rank", "xlm-roberta-rank"]) {
 
 test("what a GPU's encoders have not is refused with the remedy", async () => {
   const folder = await wideHeaded("bert-cls");
-  const device = "emulated";
+  const device = gpuDevice;
   await assert.rejects(Encoder.open(folder, { device }), {
     code: "ERR_DTYPE",
     message: /give dtype bfloat16/,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
+import { gpuDevice } from "./device.ts";
 import { ids, modelOn, scoresOf, shapes } from "./models.ts";
 
 // Factors of products have 8 bits: on the CPU sums stay in f32, on a GPU what leaves a product is rounded again.
@@ -9,7 +10,7 @@ const tolerance = 0.06;
 
 for (const [name, shape] of Object.entries(shapes)) {
   test(`a GPU scores tokens as the CPU does: ${name}`, async () => {
-    await using gpu = await modelOn("emulated", shape);
+    await using gpu = await modelOn(gpuDevice, shape);
     await using cpu = await modelOn("cpu", shape);
     const text = ids(70, 1);
     const [expected, actual] = [await cpu.scoreLogprobs(text), await gpu.scoreLogprobs(text)];
@@ -18,7 +19,7 @@ for (const [name, shape] of Object.entries(shapes)) {
   });
 
   test(`sequences of all lengths generate together on a GPU, and each has its own numbers: ${name}`, async () => {
-    await using gpu = await modelOn("emulated", shape);
+    await using gpu = await modelOn(gpuDevice, shape);
     await using engine = await Engine.open(gpu, { blockTokens: 16, maxBatchTokens: 40 });
     const spans = await Promise.all(
       [1, 15, 16, 33, 50].map(async (length, i) => {
@@ -42,7 +43,7 @@ for (const [name, shape] of Object.entries(shapes)) {
 }
 
 test("what a GPU draws is bounded, biased and forbidden as on the CPU", async () => {
-  await using gpu = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["biases and a tied head"]!);
   await using engine = await Engine.open(gpu);
   await using greedy = engine.open(ids(9, 2));
   const [likeliest] = (await greedy.generate({ maxTokens: 1, temperature: 0 })).ids;
@@ -63,7 +64,7 @@ test("what a GPU draws is bounded, biased and forbidden as on the CPU", async ()
 });
 
 test("a sequence that loses its blocks, is cut or forked on a GPU goes on as if nothing had been", async () => {
-  await using gpu = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["biases and a tied head"]!);
   await using roomy = await Engine.open(gpu, { blockTokens: 16 });
   await using narrow = await Engine.open(gpu, { blockTokens: 16, numBlocks: 8 });
   const generate = (engine: Engine) =>
@@ -84,7 +85,7 @@ test("a sequence that loses its blocks, is cut or forked on a GPU goes on as if 
 });
 
 test("a cache of e4m3 on a GPU generates near the model, marks what it made and gives training no log-probabilities", async () => {
-  await using gpu = await modelOn("emulated", shapes["norms of heads, part of each turned"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["norms of heads, part of each turned"]!);
   await using engine = await Engine.open(gpu, { blockTokens: 16, cacheDtype: "e4m3" });
   await using sequence = engine.open(ids(40, 1), { seed: 2 });
   await using fork = sequence.fork({ seed: 3 });
@@ -111,7 +112,7 @@ test("a cache of e4m3 on the CPU, and another form, are refused by name", async 
 });
 
 test("samples of one prompt read its keys together on a GPU, and each has the bits of itself alone", async () => {
-  await using gpu = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["biases and a tied head"]!);
   await using engine = await Engine.open(gpu, { blockTokens: 32, maxBatchTokens: 400 });
   const first = engine.open(ids(300, 1), { seed: 0 });
   const samples = [first, ...[1, 2, 3, 4].map((seed) => first.fork({ seed }))];
@@ -125,7 +126,7 @@ test("samples of one prompt read its keys together on a GPU, and each has the bi
 });
 
 test("a prompt has the same bits in chunks of any length on a GPU, through the kernel of many rows and that of few (law 4)", async () => {
-  await using gpu = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["biases and a tied head"]!);
   const prompt = ids(150, 2);
   // Two query heads to a key head: 32 tokens and more are prefilled. Another sequence decodes meanwhile.
   const generated = async (maxBatchTokens: number) => {

@@ -9,6 +9,7 @@ import type { Policy } from "../../lib/model/policy.ts";
 import type { QuantisedWeights } from "../../lib/model/weights-form.ts";
 import { scoreSequences } from "../../lib/train/learner/trainer.ts";
 import { copyOf } from "../embed/golden.ts";
+import { gpuDevice } from "./device.ts";
 
 const base: DecoderShape = {
   vocabSize: 96,
@@ -57,13 +58,13 @@ export const shapes: Readonly<Record<string, DecoderShape>> = {
 
 /** The same weights on either device. libtorch must know of the emulated one before it first differentiates. */
 export async function modelOn(
-  device: "cpu" | "emulated",
+  device: string,
   shape: DecoderShape,
   weights?: QuantisedWeights,
   tensorParallel?: ProcessGroup,
 ): Promise<Model> {
   await native().setNumThreads(1);
-  await (await Model.create({ ...base, numLayers: 1 }, { device: "emulated", dtype: "bfloat16" })).close();
+  await (await Model.create({ ...base, numLayers: 1 }, { device: gpuDevice, dtype: "bfloat16" })).close();
   return Model.create(shape, { device, dtype: "bfloat16", seed: 3, std: 0.08, weights, tensorParallel });
 }
 

@@ -5,6 +5,7 @@ import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { numParameters } from "../../lib/train/memory/plan.ts";
 import { filled } from "../train/tiny.ts";
+import { gpuDevice, skipOffEmulator } from "./device.ts";
 import { ids, modelOn, shapes } from "./models.ts";
 
 const sequence: TrainSequence = {
@@ -21,7 +22,7 @@ for (const [name, shape] of Object.entries(shapes))
   test(`the norm is that of the gradients in float64, and has the same bits again: ${name}`, async () => {
     const norms: number[] = [];
     for (let run = 0; run < 2; run += 1) {
-      await using model = await modelOn("emulated", shape);
+      await using model = await modelOn(gpuDevice, shape);
       await using trainer = await Trainer.open(model);
       await trainer.accumulate([sequence]);
       let sum = 0;
@@ -35,8 +36,8 @@ for (const [name, shape] of Object.entries(shapes))
     assert.equal(norms[1], norms[0]);
   });
 
-test("a step takes no memory that grows with the gradients", async () => {
-  await using model = await modelOn("emulated", { ...shapes["biases and a tied head"]!, vocabSize: 4096 });
+test("a step takes no memory that grows with the gradients", { skip: skipOffEmulator }, async () => {
+  await using model = await modelOn(gpuDevice, { ...shapes["biases and a tied head"]!, vocabSize: 4096 });
   await using trainer = await Trainer.open(model);
   await trainer.accumulate([sequence]);
   // Weights, masters, gradients and two moments, and a quarter of what a copy of the gradients in f64 takes.

@@ -9,6 +9,7 @@ import { Adapter } from "../../lib/model/adapter.ts";
 import { Model } from "../../lib/model/model.ts";
 import { Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled } from "../train/tiny.ts";
+import { gpuDevice } from "./device.ts";
 import { ids, modelOn, relativeDifference, scoresOf, shapes } from "./models.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "seekrl-gpu-"));
@@ -20,7 +21,7 @@ const batch = [{ tokens: ids(24, 7), rows, weights: filled(20, () => 1 / 20) }];
 
 for (const weights of ["int8", "int4", "nf4"] as const) {
   test(`${weights}: a GPU generates in batches of all sizes with the bits of training, and scores as the CPU does`, async () => {
-    await using gpu = await modelOn("emulated", shape, weights);
+    await using gpu = await modelOn(gpuDevice, shape, weights);
     await using cpu = await modelOn("cpu", shape, weights);
     const [expected, actual] = [await cpu.scoreLogprobs(ids(90, 1)), await gpu.scoreLogprobs(ids(90, 1))];
     // The CPU rounds activations to 8 bits before products of int8 and int4, a GPU codes times scales to bf16.
@@ -39,7 +40,7 @@ for (const weights of ["int8", "int4", "nf4"] as const) {
   });
 
   test(`${weights}: an adapter is trained over frozen weights on a GPU as on the CPU, and generates with their bits`, async () => {
-    const train = async (device: "cpu" | "emulated") => {
+    const train = async (device: string) => {
       await using model = await modelOn(device, shape, weights);
       await using adapter = await Adapter.create(model, { rank: 8, alpha: 16, seed: 2 });
       await using trainer = await Trainer.open(adapter);
@@ -57,18 +58,18 @@ for (const weights of ["int8", "int4", "nf4"] as const) {
       assert.deepEqual(await trainer.logprobs([{ tokens, rows: drawn }]), [span.logprobs]);
       return { gradient, loss };
     };
-    const [gpu, cpu] = [await train("emulated"), await train("cpu")];
+    const [gpu, cpu] = [await train(gpuDevice), await train("cpu")];
     assert.ok(Math.abs(gpu.loss / cpu.loss - 1) < 0.01, `${gpu.loss}, ${cpu.loss}`);
     assert.ok(relativeDifference(cpu.gradient, gpu.gradient) < 0.1);
   });
 
   test(`${weights}: what a GPU writes is what the CPU writes, and loads on either`, async () => {
     const stored = { ...shape, rotaryDim: 64 };
-    await using gpu = await modelOn("emulated", stored, weights);
+    await using gpu = await modelOn(gpuDevice, stored, weights);
     await using cpu = await modelOn("cpu", stored, weights);
     const path = join(folder, weights);
     await gpu.save(path);
-    await using onGpu = await Model.load(path, { device: "emulated", dtype: "bfloat16" });
+    await using onGpu = await Model.load(path, { device: gpuDevice, dtype: "bfloat16" });
     await using onCpu = await Model.load(path, { dtype: "bfloat16" });
     for (const { name } of cpu.handle.quantised()) {
       const expected = await cpu.parameter(name);
@@ -81,7 +82,7 @@ for (const weights of ["int8", "int4", "nf4"] as const) {
 
 test("quantised experts and a tied head of a GPU generate with the bits of training", async () => {
   for (const name of ["four experts, each weighed", "Gemma's norms, bounds and windows"]) {
-    await using gpu = await modelOn("emulated", shapes[name]!, "int4");
+    await using gpu = await modelOn(gpuDevice, shapes[name]!, "int4");
     await using engine = await Engine.open(gpu, { blockTokens: 16 });
     await using sequence = engine.open(ids(30, 2), { seed: 1 });
     const span = await sequence.generate({ maxTokens: 4 });
@@ -90,7 +91,7 @@ test("quantised experts and a tied head of a GPU generate with the bits of train
 });
 
 test("quantised inputs that are no multiple of 8 are refused on a GPU", async () => {
-  await assert.rejects(modelOn("emulated", { ...shape, intermediateSize: 100 }, "int8"), {
+  await assert.rejects(modelOn(gpuDevice, { ...shape, intermediateSize: 100 }, "int8"), {
     code: "ERR_SHAPE",
     message: /multiple of 8/,
   });

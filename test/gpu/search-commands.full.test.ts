@@ -7,6 +7,7 @@ import { after, test } from "node:test";
 import { runCli, runJson, startServing } from "../cli/run-cli.ts";
 import { texts } from "../embed/golden.ts";
 import { projectRoot } from "../project.ts";
+import { gpuDevice } from "./device.ts";
 import { cosine, wideHeaded } from "./models.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-gpu-commands-"));
@@ -31,7 +32,7 @@ function areAlike(cpu: Found, gpu: Found, tolerance: number): void {
   }
 }
 
-const devices = ["cpu", "emulated"] as const;
+const devices = ["cpu", gpuDevice] as const;
 
 test("an index is built by an encoder on a GPU, searched there, and its hits are put in order there", async () => {
   const [encoder, ranker] = [await wideHeaded("bert-cls"), await wideHeaded("bert-rank")];
@@ -47,10 +48,10 @@ test("an index is built by an encoder on a GPU, searched there, and its hits are
     const built = ["index", "build", "--corpus", at("corpus.jsonl"), "--out", at(device), "--dense", "exact"];
     await runJson(...built, "--no-bm25", "--embedder", encoder, ...bf16, "--device", device);
   }
-  areAlike(await search("cpu"), await search("emulated"), 0.02);
+  areAlike(await search("cpu"), await search(gpuDevice), 0.02);
   const reranked = (device: string): Promise<Found> =>
     search(device, "--reranker", `${ranker},dtype=bfloat16,device=${device}`);
-  areAlike(await reranked("cpu"), await reranked("emulated"), 0.02);
+  areAlike(await reranked("cpu"), await reranked(gpuDevice), 0.02);
 });
 
 test("an encoder on a GPU is served as one on the CPU is", async (t) => {
@@ -66,7 +67,7 @@ test("an encoder on a GPU is served as one on the CPU is", async (t) => {
     await call.interrupt();
     return data.map(({ embedding }) => Float32Array.from(embedding));
   };
-  const [cpu, gpu] = [await vectorsOn("cpu"), await vectorsOn("emulated")];
+  const [cpu, gpu] = [await vectorsOn("cpu"), await vectorsOn(gpuDevice)];
   assert.equal(cpu.length, texts.queries.length);
   for (const [i, vector] of cpu.entries()) assert.ok(cosine(vector, gpu[i]!) >= 0.999);
 });
@@ -77,7 +78,7 @@ test("a text's log-probabilities and an agent's figures on a GPU are those of th
   const on = (device: string): string[] => ["--model", model, "--dtype", "bfloat16", "--device", device];
   const scored = (device: string) =>
     runJson<{ logprobs: (number | null)[] }>("score", ...on(device), "--text", "Who directed Nightwinter?");
-  const [cpu, gpu] = [await scored("cpu"), await scored("emulated")];
+  const [cpu, gpu] = [await scored("cpu"), await scored(gpuDevice)];
   assert.deepEqual(
     [cpu.logprobs[0], gpu.logprobs[0], gpu.logprobs.length],
     [null, null, cpu.logprobs.length],
@@ -96,9 +97,9 @@ test("a text's log-probabilities and an agent's figures on a GPU are those of th
       ...["--questions", at("test.jsonl"), "--recipe", "world", "--out", at(`eval-${device}.jsonl`)],
     );
   // Greedily: roundings choose another token only where two are nearly as likely.
-  const [there, here] = [await evaluated("emulated"), await evaluated("cpu")];
+  const [there, here] = [await evaluated(gpuDevice), await evaluated("cpu")];
   assert.deepEqual([there.em, there.rounds, there.failures], [here.em, here.rounds, here.failures]);
-  const asked = ["ask", "Who directed Nightwinter?", ...on("emulated"), "--index", at("index")];
+  const asked = ["ask", "Who directed Nightwinter?", ...on(gpuDevice), "--index", at("index")];
   const { code, stdout, stderr } = await runCli(...asked);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /answer: Loromos/);

@@ -13,11 +13,12 @@ import {
   type VectorSearchOptions,
 } from "../../lib/search/vector-index.ts";
 import { randomVectors } from "../search/people.ts";
+import { gpuDevice, skipOffEmulator } from "./device.ts";
 
 const scratch = await mkdtemp(join(tmpdir(), "seekrl-gpu-search-"));
 after(() => rm(scratch, { recursive: true }));
 
-const device = "emulated";
+const device = gpuDevice;
 
 /** Small whole numbers: products are exact in any order of sums, and many of them are equal. */
 function wholeVectors(count: number, dim: number, seed: number): Float32Array {
@@ -203,7 +204,9 @@ test("rows that come later find room where the old and all together would not fi
   }
 });
 
-test("a search waits once, also one that is told which rows it may find", async () => {
+test("a search waits once, also one that is told which rows it may find", {
+  skip: skipOffEmulator,
+}, async () => {
   const data = wholeVectors(200, 16, 7);
   const rescore = await filled(data, { dim: 16, dtype: "bf16" });
   const index = await filled(data, { dim: 16, dtype: "i8", rescore, device });

@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Engine } from "../../lib/engine/engine.ts";
 import { scoreSequences } from "../../lib/train/learner/trainer.ts";
+import { gpuDevice } from "./device.ts";
 import { ids, modelOn, shapes } from "./models.ts";
 
 for (const [name, shape] of Object.entries(shapes))
   test(`a GPU lists the most likely tokens with the bits that training gives them: ${name}`, async () => {
-    await using gpu = await modelOn("emulated", shape);
+    await using gpu = await modelOn(gpuDevice, shape);
     await using engine = await Engine.open(gpu, { blockTokens: 16 });
     const [prompt, temperature] = [ids(9, 1), 0.8];
     const plain = engine.open(ids(20, 2), { seed: 5 });
@@ -37,7 +38,7 @@ for (const [name, shape] of Object.entries(shapes))
   });
 
 test("scores on a GPU list what a span lists in the same places", async () => {
-  await using gpu = await modelOn("emulated", shapes["Gemma's norms, bounds and windows"]!);
+  await using gpu = await modelOn(gpuDevice, shapes["Gemma's norms, bounds and windows"]!);
   await using engine = await Engine.open(gpu, { blockTokens: 16, maxBatchTokens: 24 });
   await using sequence = engine.open(ids(30, 1), { seed: 1 });
   await using twin = engine.open(ids(30, 1), { seed: 2 });

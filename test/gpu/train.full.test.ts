@@ -8,6 +8,7 @@ import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
 import { type LossOptions, scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { filled, noise } from "../train/tiny.ts";
+import { gpuDevice } from "./device.ts";
 import { modelOn, relativeDifference, shapes } from "./models.ts";
 
 function sequence(seed: number, length: number): TrainSequence {
@@ -24,7 +25,7 @@ function sequence(seed: number, length: number): TrainSequence {
 
 const sequences = [17, 9, 70].map((length, i) => sequence(i, length));
 
-async function gradientsOn(device: "cpu" | "emulated", shape: DecoderShape, options: LossOptions) {
+async function gradientsOn(device: string, shape: DecoderShape, options: LossOptions) {
   await using model = await modelOn(device, shape);
   await using trainer = await Trainer.open(model);
   const { loss } = await trainer.accumulate(sequences, options);
@@ -38,7 +39,7 @@ async function gradientsOn(device: "cpu" | "emulated", shape: DecoderShape, opti
 for (const [name, shape] of Object.entries(shapes)) {
   test(`loss, gradients and a step on a GPU are those of the CPU: ${name}`, async () => {
     const options = { temperature: 0.9, entropyCoef: 0.01 };
-    const gpu = await gradientsOn("emulated", shape, options);
+    const gpu = await gradientsOn(gpuDevice, shape, options);
     const cpu = await gradientsOn("cpu", shape, options);
     assert.ok(Math.abs(gpu.loss / cpu.loss - 1) < 5e-3, `${gpu.loss}, ${cpu.loss}`);
     assert.ok(Math.abs(gpu.gradNorm / cpu.gradNorm - 1) < 0.02);
@@ -68,13 +69,13 @@ test("what is told of PPO's, GSPO's and corrected losses on a GPU is what the CP
     referenceLogprobs: filled(each.rows.length, (r) => -4.5 + noise(i + 70, r) * 0.6),
     rolloutLogprobs: each.oldLogprobs!.map((old, r) => old + 2 * noise(i + 90, r) - 1),
   }));
-  const told = async (device: "cpu" | "emulated", options: LossOptions) => {
+  const told = async (device: string, options: LossOptions) => {
     await using model = await modelOn(device, shapes["biases and a tied head"]!);
     await using trainer = await Trainer.open(model);
     return await trainer.accumulate(rows, options);
   };
   for (const options of Object.values(losses)) {
-    const [gpu, cpu] = [await told("emulated", options), await told("cpu", options)];
+    const [gpu, cpu] = [await told(gpuDevice, options), await told("cpu", options)];
     for (const key of figures)
       assert.ok(
         Math.abs(gpu[key] - cpu[key]) <= 0.01 * Math.abs(cpu[key]) + 1e-4,
@@ -84,7 +85,7 @@ test("what is told of PPO's, GSPO's and corrected losses on a GPU is what the CP
 });
 
 test("a critic and an adapter train on a GPU as on the CPU", async () => {
-  const run = async (device: "cpu" | "emulated") => {
+  const run = async (device: string) => {
     await using model = await modelOn(device, shapes["biases and a tied head"]!);
     await using adapter = await Adapter.create(model, { rank: 4, alpha: 8, seed: 1 });
     await using trainer = await Trainer.open(adapter);
@@ -106,13 +107,13 @@ test("a critic and an adapter train on a GPU as on the CPU", async () => {
     }
     return numbers;
   };
-  const [gpu, cpu] = [await run("emulated"), await run("cpu")];
+  const [gpu, cpu] = [await run(gpuDevice), await run("cpu")];
   for (const [i, expected] of cpu.entries())
     assert.ok(Math.abs(gpu[i]! / expected - 1) < 0.05, `${i}: ${gpu[i]}, ${expected}`);
 });
 
 test("experts that are trained on a GPU have the bits of those that generate, though they run one after another (law 4)", async () => {
-  await using model = await modelOn("emulated", {
+  await using model = await modelOn(gpuDevice, {
     ...shapes["four experts, each weighed"]!,
     numChosenExperts: 2,
   });
@@ -127,13 +128,13 @@ test("experts that are trained on a GPU have the bits of those that generate, th
 
 test("float32 on a GPU is refused by name", async () => {
   await assert.rejects(
-    Model.create(shapes["biases and a tied head"]!, { device: "emulated", dtype: "float32" }),
+    Model.create(shapes["biases and a tied head"]!, { device: gpuDevice, dtype: "float32" }),
     { code: "ERR_DTYPE", message: /expected bfloat16/ },
   );
 });
 
 test("samples that share their prompt have the gradients of each alone on a GPU (law 3)", async () => {
-  await using model = await modelOn("emulated", shapes["biases and a tied head"]!);
+  await using model = await modelOn(gpuDevice, shapes["biases and a tied head"]!);
   await using trainer = await Trainer.open(model);
   const prompt = sequence(9, 20).tokens;
   const forks = [30, 31].map((seed) => {
