@@ -1,9 +1,10 @@
-/** When the host waits for a GPU that trains, emulated: for a call's figures and for a step's norm, not for micro-batches. */
+/** When the host waits for a GPU, emulated: for a call's figures and for a step's norm, not for micro-batches; for draws. */
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { Engine } from "../../lib/engine/engine.ts";
 import { Adapter } from "../../lib/model/adapter.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { Critic } from "../../lib/train/learner/critic.ts";
@@ -116,6 +117,22 @@ test("a step of a critic waits for its figures and its norm, with a trunk of its
     await using critic = await Critic.open(policy);
     for (const clip of [0, 0.2]) await expectFixedWaits(critic, { clip });
   }
+});
+
+test("a step that reads prompts of several adapters waits for its draws alone", async () => {
+  await using model = await modelOn("emulated", plain);
+  await using first = await Adapter.create(model, { rank: 4, alpha: 8, seed: 1 });
+  await using second = await Adapter.create(model, { rank: 8, alpha: 8, seed: 2 });
+  await using engine = await Engine.open(model, { blockTokens: 16, numBlocks: 16 });
+  const waits = await waitsOf(() =>
+    Promise.all(
+      [first, second].map(async (adapter, i) => {
+        await using sequence = engine.open(ids(9, i), { adapter });
+        await sequence.generate({ maxTokens: 1 });
+      }),
+    ),
+  );
+  assert.deepEqual(waits, Array((await engine.stats()).numSteps).fill("copy home"));
 });
 
 test("experts that are trained wait once more for each layer that runs: for how many rows each expert has", async () => {

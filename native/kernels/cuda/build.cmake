@@ -85,13 +85,17 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC AND EXISTS ${SEEKRL_LIBTORCH}/include/c10/cuda/CU
   if(SEEKRL_WERROR)
     string(APPEND graphs_flags ,-Werror)
   endif()
+  set(graphs_baseline ${SEEKRL_OLD_LIBRARIES})
+  if(TARGET seekrl_younger)
+    list(PREPEND graphs_baseline $<TARGET_FILE:seekrl_younger>)
+  endif()
   add_custom_command(OUTPUT ${GRAPHS_LIBRARY} VERBATIM
-    DEPENDS ${GRAPHS_SOURCE} ${CMAKE_SOURCE_DIR}/native/graphs/graphs.h ${SEEKRL_OLD_LIBRARIES}
+    DEPENDS ${GRAPHS_SOURCE} ${CMAKE_SOURCE_DIR}/native/graphs/graphs.h ${graphs_baseline}
     COMMAND ${SEEKRL_NVCC} -std=c++20 -O2 -shared -cudart static -Xcompiler=${graphs_flags}
             -DC10_CUDA_NO_CMAKE_CONFIGURE_FILE -I${CMAKE_SOURCE_DIR}/native -isystem ${SEEKRL_LIBTORCH}/include
             -isystem ${SEEKRL_LIBTORCH}/include/torch/csrc/api/include
             -Xlinker=-z,defs -Xlinker=--no-as-needed -o ${GRAPHS_LIBRARY} ${GRAPHS_SOURCE}
-            ${SEEKRL_OLD_LIBRARIES} ${SEEKRL_LIBTORCH}/lib/libc10.so)
+            ${graphs_baseline} ${SEEKRL_LIBTORCH}/lib/libc10.so)
   add_custom_target(seekrl_graphs ALL DEPENDS ${GRAPHS_LIBRARY})
   add_dependencies(seekrl_addons seekrl_graphs)
 endif()
