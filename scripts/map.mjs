@@ -101,6 +101,8 @@ const folders = {
   "lib/corpus": "documents, passages and the store they are read from",
   "lib/model": "Hugging Face model folders and the weights' handle",
   "lib/model/config": "config.json of every family, as one set of sizes and choices",
+  "lib/model/form":
+    "what a model and an adapter will be in memory, from files that say it, before a weight is read",
   "lib/model/gguf": "a GGUF file as a model folder",
   "lib/embed": "from text to vectors: the hashed embedder, encoders, re-ranking",
   "lib/search": "from passages to hits",

@@ -8,12 +8,11 @@ import { SeekError } from "../base/errors.ts";
 import { type ProcessGroup, processGroupKind } from "../comm/process-group.ts";
 import { type DecoderConfig, type DecoderShape, decoderConfig } from "./config/config.ts";
 import { configFileOf } from "./config/config-file.ts";
-import { checkContext, withContext } from "./config/context.ts";
-import { parseConfig } from "./config/parse-config.ts";
+import { checkContext } from "./config/context.ts";
+import { readForm, usualDtype } from "./form/model-form.ts";
 import { joinFused, splitFused } from "./fused.ts";
-import { readModel } from "./model-folder.ts";
 import { type SaveOptions, saveKinds, saveModel, type WriteWeights } from "./save.ts";
-import { chosenForm, type QuantisedWeights, splitConfig, weightsForms } from "./weights-form.ts";
+import { type QuantisedWeights, weightsForms } from "./weights-form.ts";
 
 /** Where weights live and in which form. */
 export interface ModelOptions {
@@ -58,8 +57,6 @@ export interface CreateOptions extends ModelOptions {
   readonly std?: number;
 }
 
-const usualDtype = (device: string) => (device === "cpu" ? "float32" : "bfloat16");
-
 const modelKinds = {
   dtype: ["float32", "bfloat16"],
   weights: weightsForms,
@@ -74,6 +71,7 @@ interface Parts {
   readonly config: DecoderConfig;
   readonly file: Record<string, unknown>;
   readonly dtype: "float32" | "bfloat16";
+  readonly device: string;
   readonly weights: QuantisedWeights | undefined;
   readonly folder: string | undefined;
   readonly tensorParallel: ProcessGroup | undefined;
@@ -92,6 +90,8 @@ export class Model {
   readonly config: DecoderConfig;
   /** The form of the weights in memory. */
   readonly dtype: "float32" | "bfloat16";
+  /** Where the weights are: `cpu` or `cuda`. */
+  readonly device: string;
   /** How projections and head are quantised; undefined where they are in `dtype`. */
   readonly weights: QuantisedWeights | undefined;
   /** The ranks that share the weights; undefined where this process has all of them. */
@@ -102,11 +102,12 @@ export class Model {
   readonly #file: Record<string, unknown>;
   readonly #origin: { readonly folder: string | undefined; readonly version: number };
 
-  private constructor({ handle, config, file, dtype, weights, folder, tensorParallel }: Parts) {
+  private constructor({ handle, config, file, dtype, device, weights, folder, tensorParallel }: Parts) {
     this.handle = handle;
     this.#origin = { folder, version: handle.weightsVersion() };
     this.config = config;
     this.dtype = dtype;
+    this.device = device;
     this.weights = weights;
     this.tensorParallel = tensorParallel;
     this.#file = file;
@@ -126,18 +127,14 @@ export class Model {
   static async load(folder: string, options: LoadOptions = {}): Promise<Model> {
     checkArgument("Model.load: folder", folder, "string");
     checkOptions("Model.load", options, loadKinds);
-    const { device = "cpu", dtype = usualDtype(device) } = options;
-    const { path, json: file, stored } = await readModel(folder);
-    const { json, weights: own } = splitConfig(file, path);
-    const weights = chosenForm(own, options.weights, folder);
-    const config = withContext(parseConfig(json, path), options.contextTokens);
+    const { config, dtype, device, weights, json, stored } = await readForm(folder, options);
     const handle = new (native().ModelHandle)();
     const isWhole = weights === undefined && options.tensorParallel === undefined;
     const deferred = options.isDeferred === true && isWhole;
     const form = { dtype, device, weights: weights ?? "plain", deferred };
     await handle.load(config, form, splitFused(stored, config), options.tensorParallel?.handle);
     return new Model({
-      ...{ handle, config, dtype, weights, tensorParallel: options.tensorParallel },
+      ...{ handle, config, dtype, device, weights, tensorParallel: options.tensorParallel },
       file: json as Record<string, unknown>,
       folder: resolve(folder),
     });
@@ -163,7 +160,8 @@ export class Model {
     const drawn = { dtype, device, weights: weights ?? "plain", seed, std };
     await handle.create(config, drawn, options.tensorParallel?.handle);
     const { tensorParallel } = options;
-    return new Model({ handle, config, file: {}, dtype, weights, folder: undefined, tensorParallel });
+    const form = { config, dtype, device, weights, tensorParallel };
+    return new Model({ ...form, handle, file: {}, folder: undefined });
   }
 
   /** Number of weights; a tied head counts once. @throws ERR_STATE once closed */
@@ -227,10 +225,11 @@ export class Model {
    * @throws ERR_STATE once closed
    */
   async clone(): Promise<Model> {
-    const { config, dtype, weights, folder, tensorParallel } = this;
+    const { config, dtype, device, weights, folder, tensorParallel } = this;
     const handle = new (native().ModelHandle)();
     await handle.copyFrom(this.handle);
-    return new Model({ handle, config, file: this.#file, dtype, weights, folder, tensorParallel });
+    const form = { config, dtype, device, weights, tensorParallel };
+    return new Model({ ...form, handle, file: this.#file, folder });
   }
 
   /**

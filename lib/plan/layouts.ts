@@ -1,10 +1,11 @@
 /** Ways to lay a training out over devices, and what each takes in time and memory. */
+import { adapterParameters } from "../model/form/adapter-size.ts";
 import { numParameters, stateBytes, weightBytes, type ZeroLevel, zeroLevels } from "../train/memory/plan.ts";
 import type { Cluster } from "./machine.ts";
 import { type DeviceMemory, deviceMemory, type TrainedModel } from "./memory.ts";
 import { computedParts, type Parts } from "./parts.ts";
 import { type Layout, type StepSeconds, type StepSizes, stepSeconds } from "./step.ts";
-import { adapterWeights, splitConfig } from "./work.ts";
+import { splitConfig } from "./work.ts";
 import { textSums, type Workload } from "./workload.ts";
 
 /** A training, before it is laid out. */
@@ -104,7 +105,9 @@ function sizesOf(
   room: number,
 ): StepSizes {
   const isAdapter = model.loraRank > 0;
-  const trained = isAdapter ? adapterWeights(model.config, model.loraRank) : numParameters(model.config);
+  const trained = isAdapter
+    ? adapterParameters(model.config, { rank: model.loraRank })
+    : numParameters(model.config);
   const trainedBytes = isAdapter ? 4 * trained : weightBytes(model.config, model.dtype, model.weights);
   const { optimiser } = stateBytes(trained, isAdapter ? "float32" : model.dtype, model);
   const { staleness, overlap, checkpointEvery } = training;

@@ -1,9 +1,11 @@
 /** What a training holds on one device of many: the plan of one process, and what ranks share out of it. */
+
 import type { DecoderConfig } from "../model/config/config.ts";
+import { adapterParameters } from "../model/form/adapter-size.ts";
 import type { QuantisedWeights } from "../model/weights-form.ts";
 import { activationBytes } from "../train/memory/activations.ts";
 import { type MemoryPlan, type TrainingSizes, trainingMemory, type ZeroLevel } from "../train/memory/plan.ts";
-import { adapterWeights, cacheBytesPerToken } from "./work.ts";
+import { cacheBytesPerToken } from "./work.ts";
 
 /** What is trained, and how. */
 export interface TrainedModel {
@@ -47,7 +49,7 @@ interface DeviceOptions {
 }
 
 /** What is left of a device for libraries and for what allocators lose. */
-const usable = 0.9;
+export const usable = 0.9;
 
 function sizesOf(model: TrainedModel): TrainingSizes {
   const { loraRank, config, dtype, weights, moments, masterWeights, batch, hasCritic, hasReference } = model;
@@ -56,7 +58,7 @@ function sizesOf(model: TrainedModel): TrainingSizes {
     ...{ config, dtype, weights, moments, masterWeights, batch, hasCritic },
     // The model itself is the reference of an adapter.
     hasReference: hasReference && !isAdapter,
-    adapterParameters: isAdapter ? adapterWeights(config, loraRank) : undefined,
+    adapterParameters: isAdapter ? adapterParameters(config, { rank: loraRank }) : undefined,
   };
 }
 

@@ -66,11 +66,3 @@ export function cacheBytesPerToken(config: DecoderConfig): number {
   const [, k] = attentionWidths(config);
   return 4 * config.numLayers * k;
 }
-
-/** Weights of an adapter of a rank on every projection of the layers. */
-export function adapterWeights(config: DecoderConfig, rank: number): number {
-  const { hiddenSize: d, intermediateSize: i, numLayers, numExperts } = config;
-  const [q, k] = attentionWidths(config);
-  const networks = Math.max(1, numExperts) * 3 * (d + i);
-  return rank * numLayers * (2 * (d + q) + 2 * (d + k) + networks);
-}

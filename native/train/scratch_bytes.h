@@ -20,7 +20,7 @@ struct ScratchBytes {
   int64_t weights;    // on a GPU: codes that were widened to 16 bits
 };
 
-// On a GPU whose kernels are open.
+// From sizes alone: neither the GPU nor its kernels need be there.
 ScratchBytes scratch_bytes(at::Device device, const ScratchSizes& sizes);
 
 }  // namespace seekrl::train

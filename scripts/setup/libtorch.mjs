@@ -37,20 +37,25 @@ export async function cachedCuda(env = process.env) {
     .map(([name]) => join(cacheRoot(env), name, "torch"));
 }
 
-/** The folder of Python's torch; undefined where there is none. */
-export async function pythonTorchFolder(env = process.env) {
+/**
+ * Python's torch. The Python is that of `python3`: of an environment that is active, else the system's.
+ *
+ * @returns `folder`, undefined where it has none; `python`, its program, undefined where there is no Python
+ */
+export async function pythonTorch(env = process.env) {
   const find =
-    "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '')";
-  const { stdout } = await run("python3", ["-c", find], { env });
-  return stdout.trim() || undefined;
+    "import importlib.util as u, sys; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else ''); print(sys.executable)";
+  const found = await run("python3", ["-c", find], { env }).catch(() => undefined);
+  const [folder, python] = (found?.stdout ?? "").split("\n");
+  return { folder: folder || undefined, python: python || undefined };
 }
 
 /** Python's torch where it has CUDA and the machine a driver, which the user then means to use. */
 async function pythonCudaFolder(env) {
   const hasDriver =
     existsSync("/proc/driver/nvidia/version") ||
-    (await run("nvidia-smi", ["-L"], { env }).catch(() => undefined));
-  const folder = hasDriver ? await pythonTorchFolder(env) : undefined;
+    (await run("nvidia-smi", ["-L"], { env, timeout: 30_000 }).catch(() => undefined));
+  const folder = hasDriver ? (await pythonTorch(env)).folder : undefined;
   return folder !== undefined && (await cudaOf(folder)) !== undefined ? folder : undefined;
 }
 
@@ -129,7 +134,7 @@ async function places(env) {
     ...cuda,
     ["Python's installed torch with CUDA", () => pythonCudaFolder(env)],
     [`cache ${cpuFolder(env)}`, () => cpuFolder(env)],
-    ["Python's installed torch", () => pythonTorchFolder(env)],
+    ["Python's installed torch", async () => (await pythonTorch(env)).folder],
     [`pip download ${downloads().wheel}`, () => fromPip(env)],
     ["the official archive", () => fromArchive(env)],
   ];

@@ -6,7 +6,7 @@ import { delimiter, join } from "node:path";
 import { buildJobs, errorLines } from "./build.mjs";
 import { findDriver, architecturesFor } from "./cuda/driver.mjs";
 import { findNvcc } from "./cuda/nvcc.mjs";
-import { SetupError } from "./report.mjs";
+import { SetupError, say } from "./report.mjs";
 import { cudaOf } from "./torch-folder.mjs";
 
 const require = createRequire(import.meta.url);
@@ -47,10 +47,9 @@ function packageFolder(name) {
 }
 
 /** Without a GPU: the least that has kernels, which later GPUs run too, compiled at first use. */
-async function architectures() {
+async function architectures(nvcc) {
   const { gpus } = await findDriver();
-  const known = gpus.length === 0 ? [] : ((await findNvcc())?.known ?? []);
-  return architecturesFor(gpus, known).join(";") || "80";
+  return architecturesFor(gpus, nvcc?.known ?? []).join(";") || "80";
 }
 
 /** The kernels for CUDA take minutes: they are compiled for a libtorch that can use them, or where they are asked for. */
@@ -59,11 +58,31 @@ async function cudaDefinitions(libtorch, { withTests, cached }) {
   const isNew = withTests || asked !== undefined || (await cudaOf(libtorch)) !== undefined;
   const isWanted = isNew || cached.SEEKRL_CUDA === "ON";
   const kept = isNew ? undefined : cached.SEEKRL_CUDA_ARCHITECTURES;
+  if (!isWanted) return { SEEKRL_CUDA: "OFF", SEEKRL_CUDA_ARCHITECTURES: "80" };
+  const nvcc = await findNvcc();
   return {
-    SEEKRL_CUDA: isWanted ? "ON" : "OFF",
-    SEEKRL_CUDA_ARCHITECTURES: asked ?? kept ?? (isWanted ? await architectures() : "80"),
+    SEEKRL_CUDA: "ON",
+    SEEKRL_CUDA_ARCHITECTURES: asked ?? kept ?? (await architectures(nvcc)),
+    // The one that the set-up has held against the driver.
+    SEEKRL_NVCC: nvcc?.path ?? "SEEKRL_NVCC-NOTFOUND",
   };
 }
+
+/**
+ * Why there are no kernels for CUDA where they are wanted; a build for the processor alone is done all the same.
+ *
+ * @param folder - of the build
+ * @param definitions - it was configured with
+ * @returns undefined where they are there, or are not wanted
+ */
+export function kernelsProblem(folder, { SEEKRL_CUDA: wanted, SEEKRL_NVCC: nvcc }) {
+  if (wanted !== "ON" || existsSync(join(folder, "Release", "libseekrl_cuda.so"))) return undefined;
+  if (!existsSync(complaintIn(folder))) return "no nvcc was found";
+  return `${nvcc} does not compile C++20 here:\n${readFileSync(complaintIn(folder), "utf8").trim()}`;
+}
+
+/** What nvcc said when it was tried; there where it failed. */
+const complaintIn = (folder) => join(folder, "cuda", "complaint.txt");
 
 /**
  * Builds what has changed.
@@ -87,10 +106,14 @@ export async function buildNative(root, { libtorch, withTests, progress }) {
   if (definitions.SEEKRL_CUDA === "ON" || definitions.SEEKRL_UNITS === "OFF") progress.countOnly();
   const options = ["--out", "build/cmake", "--parallel", buildJobs()];
   for (const [name, value] of Object.entries(definitions)) options.push(`--CD${name}=${value}`);
-  // `build` configures what was never configured, and no more.
-  if (isConfiguredDifferently(folder, definitions)) await cmakeJs(root, "configure", options, progress);
+  // `build` configures what was never configured, and no more. What nvcc failed at may have been mended since.
+  const isLacking = definitions.SEEKRL_CUDA === "ON" && existsSync(complaintIn(folder));
+  if (isLacking || isConfiguredDifferently(folder, definitions))
+    await cmakeJs(root, "configure", options, progress);
   const target = withTests ? [] : ["--target", "seekrl_addons"];
   await cmakeJs(root, "build", [...options, ...target], progress);
+  const problem = kernelsProblem(folder, definitions);
+  if (problem !== undefined) say(`the kernels for CUDA are left out: ${problem}`);
 }
 
 /** What CMake was told, by name; nothing where it was not yet, or could not finish. */

@@ -1,13 +1,13 @@
 /** A step's time by hand, its limits, and the memory of a device against the planner of one process. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { adapterParameters } from "../../lib/model/form/adapter-size.ts";
 import { aloneSeconds, laidOut, layoutsOf } from "../../lib/plan/layouts.ts";
 import { deviceMemory } from "../../lib/plan/memory.ts";
 import { planned } from "../../lib/plan/planned.ts";
 import { rolloutSeconds } from "../../lib/plan/rollouts.ts";
 import { knownConfig } from "../../lib/plan/shapes.ts";
 import type { Layout } from "../../lib/plan/step.ts";
-import { adapterWeights } from "../../lib/plan/work.ts";
 import { numParameters, trainingMemory } from "../../lib/train/memory/plan.ts";
 import { clusterOf, config, device, parts, trainingOf, workload } from "./tiny-training.ts";
 
@@ -152,7 +152,7 @@ test("with one rank memory is that of the planner; each level shares out its par
 test("under an adapter every rank has the frozen weights, and shares out what is trained", () => {
   const model = { ...trainingOf().model, config: knownConfig("qwen2.5-7b")!, loraRank: 16 };
   const of = (zero: 0 | 3) => deviceMemory(model, { zero, ranks: 4 }, { memoryBytes: 1e13 });
-  const adapter = 4 * adapterWeights(model.config, 16);
+  const adapter = 4 * adapterParameters(model.config, { rank: 16 });
   near(of(0).weights - of(3).weights, (3 / 4) * adapter);
   near(of(0).weights, 2 * numParameters(model.config) + adapter);
 });

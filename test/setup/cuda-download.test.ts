@@ -55,3 +55,16 @@ test("an index without a torch of a minor version that compiles, or without a li
     lacking.close();
   }
 });
+
+test("an index without metadata beside its wheels has what the toolkit's wheel asks for all the same", {
+  skip,
+}, async () => {
+  const { env } = await machine();
+  const bare = (await wheelsOfCuda13(scratch)).map((wheel) => ({ ...wheel, hasMetadata: false }));
+  const index = await fakeIndex({ cu130: bare });
+  try {
+    assert.equal((await setUp({ env, index: index.url })).built.length, 1);
+  } finally {
+    index.close();
+  }
+});

@@ -20,7 +20,7 @@ test("a CUDA torch is downloaded with the libraries it names, built against, and
   const index = await fakeIndex({ cu130: await wheelsOfCuda13(scratch) });
   try {
     const planned = await setUp({ env, index: index.url, dryRun: true });
-    assert.match(planned.said, /gpu: NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB/);
+    assert.match(planned.said, /GPU: NVIDIA H100 80GB HBM3, compute capability 9\.0, 79\.6 GiB/);
     assert.match(planned.said, /torch-2\.13\.0\+cu130\S+, [\d.]+ MB\n[\s\S]*nvidia_cublas-13\.1\.0\.3/);
     assert.ok((planned.found.bytes as number) > 10_000);
     assert.deepEqual([planned.built, existsSync(cache)], [[], false]);

@@ -11,7 +11,7 @@ import type { LibtorchFolder } from "../../lib/base/packages/libtorch-folder.ts"
 import { importScript, projectRoot } from "../project.ts";
 import {
   type Files,
-  type fakeGpu,
+  fakeGpu,
   fakeIndex,
   nvidiaFiles,
   programAt,
@@ -91,15 +91,20 @@ test("a driver, GPU or compiler that cannot run any build is refused with what w
   await refused(
     { driver: "550.54.14" },
     "ERR_DEVICE",
-    /nvcc 13\.0 makes kernels that driver 550\.54\.14 does not run\. Remedy: .* 12\.x, or driver 580/,
+    /nvcc 13\.0 \(\S+\) makes kernels that driver 550\.54\.14 does not run\. Remedy: .* 12\.x .*, or install driver 580/,
   );
-  await refused({ nvcc: "11.8" }, "ERR_STATE", /nvcc: expected release 12\.0 or later/);
   await refused(
     { driver: "550.54.14", nvcc: "12.6" },
     "ERR_DEVICE",
     /build cu130 does not run on driver 550\.54\.14/,
     { build: "cu130" },
   );
+  const { env, home } = await machine();
+  await fakeGpu(join(home, "old", "bin"), { nvcc: "11.8" });
+  await assert.rejects(setUp({ env: { ...env, CUDA_HOME: join(home, "old") }, index }), {
+    code: "ERR_STATE",
+    message: /nvcc: expected release 12\.0 or later.*, got 11\.8 \(\S+old\/bin\/nvcc\)/,
+  });
 });
 
 test("a machine without a driver is refused with the option that builds there", {
@@ -143,9 +148,12 @@ test("a libtorch that SEEKRL_LIBTORCH names is used or refused, never passed ove
   await refused({ ...env, SEEKRL_LIBTORCH: home }, /: no lib\/libtorch_cpu\.so\. Remedy/);
   const nvidia = Object.values(await nvidiaFiles(scratch));
   await refused(
-    await naming(own, "later", { cuda: "13.2" }, ...nvidia),
-    /of CUDA 13\.2, expected 13\.0, 12\.8, 12\.6/,
+    await naming(own, "later", { cuda: "14.0" }, ...nvidia),
+    /of CUDA 14\.0, expected 13\.0, 12\.8, 12\.6/,
   );
+  // The driver runs every CUDA of a major version.
+  const minor = await naming(own, "minor", { cuda: "13.2" }, ...nvidia);
+  assert.deepEqual((await setUp({ env: minor, index })).built, [minor.SEEKRL_LIBTORCH]);
   const whole = await naming(own, "whole", {}, ...nvidia);
   assert.deepEqual((await setUp({ env: whole, index })).built, [whole.SEEKRL_LIBTORCH]);
 });
@@ -157,7 +165,47 @@ test("without a driver, the torch that SEEKRL_LIBTORCH names is that of the buil
   const env = await naming(own, "whole", {}, ...Object.values(await nvidiaFiles(scratch)));
   await rm(join(own.bin, "nvidia-smi"));
   const { said } = await setUp({ env, index, build: "cu130", dryRun: true });
-  assert.match(said, /no driver here; torch build that was asked for: cu130$/m);
+  assert.match(said, /no GPU here; torch build that was asked for: cu130$/m);
+});
+
+test("an image is prepared where the driver of its host is seen, and nothing is tried on its GPUs", {
+  skip,
+}, async () => {
+  const own = await machine();
+  const whole = await naming(own, "whole", {}, ...Object.values(await nvidiaFiles(scratch)));
+  const env = { ...whole, CUDA_VISIBLE_DEVICES: "" };
+  const { said, built, found } = await setUp({ env, index, build: "cu130" });
+  assert.match(said, /no GPU here; torch build that was asked for: cu130$/m);
+  assert.deepEqual([built, found["checked"]], [[whole.SEEKRL_LIBTORCH], undefined]);
+  await assert.rejects(setUp({ env, index }), {
+    code: "ERR_DEVICE",
+    message: /shows no GPU \(CUDA_VISIBLE_DEVICES="" hides them\)/,
+  });
+});
+
+test("the torch of an environment's Python is taken without asking the network", { skip }, async () => {
+  const { env, home, bin } = await machine({ driver: "580.159.04" });
+  const site = join(home, ".venv", "lib", "python3.12", "site-packages");
+  const files = await torchFiles(scratch, { version: "2.11.0" });
+  await unpackTo(site, files, ...Object.values(await nvidiaFiles(scratch)));
+  const folder = join(site, "torch");
+  await programAt(join(bin, "python3"), `echo ${folder}; echo ${home}/.venv/bin/python3`);
+  const { built, said } = await setUp({ env, index });
+  assert.deepEqual(built, [folder]);
+  assert.match(said, /libtorch 2\.11\.0 with CUDA 13\.0/);
+  // One that is not active is not found, and the way to it is said before anything is downloaded.
+  await programAt(join(bin, "python3"), "echo; echo /usr/bin/python3");
+  let last = "";
+  await assert.rejects(
+    setUp({ env, index }).catch((error: Error) => {
+      last = error.message;
+      throw error;
+    }),
+    { code: "ERR_REMOTE" },
+  );
+  assert.match(last, /Remedy: .* or a torch that is here already, .* in SEEKRL_LIBTORCH/);
+  const named = await setUp({ env: { ...env, SEEKRL_LIBTORCH: folder }, index });
+  assert.deepEqual(named.built, [folder]);
 });
 
 test("an installed package builds nothing: it takes the torch that its addon was built for, on a driver of its kernels", {

@@ -147,11 +147,11 @@ export async function programAt(path: string, shell: string): Promise<void> {
 /** A GPU and its driver as nvidia-smi tells of them; nvcc beside it. */
 export async function fakeGpu(
   bin: string,
-  { driver = "580.82.07", capability = "9.0", nvcc = "13.0", memory = "81559" } = {},
+  { driver = "580.82.07", capability = "9.0", nvcc = "13.0", memory = "81559", also = "" } = {},
 ): Promise<void> {
   await programAt(
     join(bin, "nvidia-smi"),
-    `echo "NVIDIA H100 80GB HBM3, ${capability}, ${driver}, ${memory}"`,
+    `echo "NVIDIA H100 80GB HBM3, ${capability}, ${driver}, ${memory}"; ${also && `echo "${also}"`}`,
   );
   await programAt(
     join(bin, "nvcc"),
@@ -166,6 +166,8 @@ interface Wheel {
   readonly requires?: readonly string[];
   /** What the page says, where it is not the truth. */
   readonly sha256?: string;
+  /** Whether the index has its metadata beside it. @default true */
+  readonly hasMetadata?: boolean;
 }
 
 /** An index that counts what it is asked, and may break off. */
@@ -182,16 +184,17 @@ export interface FakeIndex {
 export async function fakeIndex(tags: Readonly<Record<string, readonly Wheel[]>>): Promise<FakeIndex> {
   const [texts, bodies] = [new Map<string, string>(), new Map<string, Buffer>()];
   for (const [tag, wheels] of Object.entries(tags))
-    for (const { name, version, files, requires = [], sha256 } of wheels) {
+    for (const { name, version, files, requires = [], sha256, hasMetadata = true } of wheels) {
       const page = `/${tag}/${name}/`;
       const file = `${name.replaceAll("-", "_")}-${encodeURIComponent(version)}-py3-none-manylinux_2_28_${machine}.whl`;
       const metadata = requires.map((line) => `Requires-Dist: ${line}\n`).join("");
       const info = { [`${name.replaceAll("-", "_")}-${version}.dist-info/METADATA`]: metadata };
       const body = zipOf({ ...files, ...info });
       const sum = sha256 ?? createHash("sha256").update(body).digest("hex");
-      const link = `<a href="../files/${file}#sha256=${sum}" data-core-metadata="sha256=0">${file}</a>\n`;
+      const beside = hasMetadata ? ' data-core-metadata="sha256=0"' : "";
+      const link = `<a href="../files/${file}#sha256=${sum}"${beside}>${file}</a>\n`;
       texts.set(page, (texts.get(page) ?? "") + link);
-      texts.set(`/${tag}/files/${file}.metadata`, metadata);
+      if (hasMetadata) texts.set(`/${tag}/files/${file}.metadata`, metadata);
       bodies.set(`/${tag}/files/${file}`, body);
     }
   const requests: string[] = [];
@@ -224,6 +227,15 @@ export const requiresOfTorch = [
   'nvidia-only-on-windows==1; platform_system == "Windows"',
 ];
 
+/** A marker as NVIDIA's toolkit has them: every machine that a package is made for, and the extra that asks for it. */
+const markerOf = (extra: string): string => {
+  const linux = ["aarch64", "x86_64"].map(
+    (name) => `sys_platform == 'linux' and platform_machine == '${name}'`,
+  );
+  const all = [...linux, "sys_platform == 'win32' and platform_machine == 'AMD64'"];
+  return `(${all.join(" or ")}) and extra == '${extra}'`;
+};
+
 /** Every wheel of a complete build for CUDA 13. */
 export async function wheelsOfCuda13(scratch: string): Promise<Wheel[]> {
   const nvidia = await nvidiaFiles(scratch);
@@ -235,7 +247,10 @@ export async function wheelsOfCuda13(scratch: string): Promise<Wheel[]> {
     { name: "torch", version: "2.14.0+cu130", files: {} },
     {
       ...{ name: "cuda-toolkit", version: "13.0.2", files: {} },
-      requires: ['nvidia-cuda-runtime==13.0.96.*; extra == "cudart"', 'nvidia-cufft==12.*; extra == "cufft"'],
+      requires: [
+        `nvidia-cuda-runtime==13.0.96.*; ${markerOf("cudart")}`,
+        `nvidia-cufft==12.*; ${markerOf("cufft")}`,
+      ],
     },
     of("nvidia-cuda-runtime", "13.0.96"),
     of("nvidia-cuda-runtime", "13.1.2"),

@@ -100,6 +100,7 @@ const ready: Machine = {
     leastDrivers: { 12: "525.60.13", 13: "580.65.06" },
     driverRunsCuda: true,
     driverRunsKernels: true,
+    noGpuRemedy: "docker run --gpus all",
     nvcc: undefined,
   },
   driver: { version: "580.82.07", gpus: [{ name: "gpu", capability: "9.0", gib: 80 }], problem: undefined },
@@ -116,7 +117,7 @@ test("what keeps a GPU from running is said with the remedy", () => {
       { driver: { version: undefined, gpus: [], problem: "nvidia-smi was not found" } },
       /no NVIDIA driver \(nvidia-smi was not found\)\. Remedy: install NVIDIA's driver, 525\.60\.13 or later for CUDA 12, 580\.65\.06 or later for CUDA 13;.*; then npx seekrl setup cuda/,
     ],
-    [{ driver: { ...driver, gpus: [] } }, /shows no GPU/],
+    [{ driver: { ...driver, gpus: [] } }, /shows no GPU .*Remedy: docker run --gpus all\.$/],
     [{ platform: "darwin arm64" }, /^expected Linux, got darwin arm64\. Remedy: a machine with Linux/],
     [{ addonProblem: "the native addon is not built" }, /^the native addon is not built$/],
     [

@@ -59,6 +59,8 @@ export interface Machine {
   readonly driverRunsCuda: boolean;
   /** Whether it runs the kernels' too, which need not be the same. */
   readonly driverRunsKernels: boolean;
+  /** What lets programs see a GPU where the driver shows none. */
+  readonly noGpuRemedy: string;
 }
 
 /** The addon, every byte of its packages as they were packed, loaded; or why there is none. */
@@ -108,7 +110,7 @@ function findGraphs(addon: FoundAddon | undefined): string | undefined {
 
 /** Looks at the machine and the build. */
 export async function findMachine(): Promise<Machine> {
-  const { BUILDS, findDriver, runsCuda } = await setupScripts.driver();
+  const { BUILDS, findDriver, noGpuRemedy, runsCuda } = await setupScripts.driver();
   const { findNvcc } = await setupScripts.nvcc();
   const driver = await findDriver();
   const { addon, problem } = lookForAddon();
@@ -129,6 +131,7 @@ export async function findMachine(): Promise<Machine> {
     leastDrivers: Object.fromEntries(BUILDS.map(({ cuda, least }) => [cuda.split(".")[0], least])),
     driverRunsCuda: libtorch?.cuda !== undefined && runs(libtorch.cuda),
     driverRunsKernels: kernels?.cuda === undefined || runs(kernels.cuda),
+    noGpuRemedy,
   };
 }
 
@@ -168,7 +171,7 @@ export function gpuProblem(machine: Machine): string | undefined {
       "or let the container see the GPUs (docker run --gpus all); then npx seekrl setup cuda."
     );
   if (driver.gpus.length === 0)
-    return `driver ${driver.version} shows no GPU (${driver.problem ?? "none is listed"}). ${remedy}`;
+    return `driver ${driver.version} shows no GPU (${driver.problem ?? "none is listed"}). Remedy: ${machine.noGpuRemedy}.`;
   const problem = processorProblem(machine);
   if (problem !== undefined) return problem;
   if (libtorch?.cuda === undefined) return `libtorch in ${libtorch?.folder} is a CPU build. ${remedy}`;

@@ -30,6 +30,7 @@ interface DriverScript {
   /** torch's builds for GPUs, with the oldest driver that runs them. */
   readonly BUILDS: readonly { readonly cuda: string; readonly least: string }[];
   readonly LEAST_CAPABILITY: number;
+  readonly noGpuRemedy: string;
   findDriver(): Promise<FoundDriver>;
   runsCuda(driverVersion: string, cuda: string): boolean;
 }

@@ -94,14 +94,12 @@ async function shared(choice: PolicyChoice): Promise<PolicyChoice> {
 
 /** Refuses to train weights that no step may change. @throws UsageError */
 export function refuseQuantised(
-  { policy, model }: Pick<LoadedPolicy, "policy" | "model">,
+  { isAdapter, weights }: { readonly isAdapter: boolean; readonly weights: string | undefined },
   folder: string,
 ): void {
-  if (policy !== model || model.weights === undefined) return;
+  if (isAdapter || weights === undefined) return;
   const remedy = "Remedy: --lora, or a folder with plain weights";
-  throw new UsageError(
-    `--model: the weights of ${folder} are ${model.weights} and cannot be trained. ${remedy}`,
-  );
+  throw new UsageError(`--model: the weights of ${folder} are ${weights} and cannot be trained. ${remedy}`);
 }
 
 /**

@@ -2,12 +2,14 @@
 
 import type { PlannedTraining } from "../../../lib/plan/layouts.ts";
 import { type GpuName, gpuOf, latencies, reached } from "../../../lib/plan/machine.ts";
+import { usable } from "../../../lib/plan/memory.ts";
 import { launches, utilisation } from "../../../lib/plan/parts.ts";
 import { mostDevices, type Plan, type RatedLayout } from "../../../lib/plan/planned.ts";
 import { assumed, type Layout, type StepSeconds } from "../../../lib/plan/step.ts";
 import { textSums } from "../../../lib/plan/workload.ts";
 import { numParameters } from "../../../lib/train/memory/plan.ts";
 import { tableOf } from "./table.ts";
+import { memoryLine } from "./training-report.ts";
 
 /** Layouts on one number of GPUs. */
 export interface Outcome extends Plan {
@@ -94,6 +96,16 @@ function shortLines({ devices, best, enough }: Outcome): string[] {
   return [`none fits on ${devices}; ${enough.devices} are the fewest, doubling: ${layoutText(enough.best)}`];
 }
 
+/** What a GPU of the best layout holds, part by part; of several numbers of GPUs each layout has its own column alone. */
+function memoryLines({ outcomes, gpu }: PlanShown): string[] {
+  const [best] = outcomes.map((outcome) => outcome.best);
+  if (outcomes.length > 1 || best === undefined) return [];
+  const { recomputed, sequences, fits, gathered, ...plan } = best.memory;
+  const parts = memoryLine(plan, gpuOf(gpu as GpuName).memoryBytes * usable);
+  const also = gathered > 0 ? `, of other ranks ${gigabytes(gathered)} GB` : "";
+  return ["", `${parts}${also}`];
+}
+
 /** How the fastest that can be had is started; nothing where it is computed only. */
 function launchText(
   { devices, best }: Outcome,
@@ -167,6 +179,7 @@ export function planLines(shown: PlanShown): string[] {
     ...workLines(shown),
     "",
     ...tableLines(shown),
+    ...memoryLines(shown),
     ...launchLines(shown),
     "",
     "Computed, not measured. Assumed:",

@@ -23,10 +23,9 @@ interface TrainedModel {
 }
 
 /** What a training is about to do. */
-export interface TrainingSettings extends TrainedModel {
+export interface TrainingSettings {
   readonly recipe: string;
   readonly numQuestions: number;
-  readonly memory: MemoryPlan;
 }
 
 /** The model of a training, and the adapter on it. */
@@ -40,15 +39,12 @@ export function modelLines(trained: TrainedModel): string[] {
 
 /** The settings of a training, a line each. */
 export function settingsLines(
-  settings: TrainingSettings,
+  { recipe, numQuestions }: TrainingSettings,
   { algorithm, training, sampling }: Pick<Recipe, "algorithm" | "training" | "sampling">,
 ): string[] {
-  const { recipe, numQuestions, memory } = settings;
   const { steps, batchQuestions, samples, learningRate, warmupSteps, decay } = training;
   const { epochs = 1, miniBatches = 1 } = algorithm;
   return [
-    ...modelLines(settings),
-    memoryLine(memory),
     `recipe     ${recipe}; ${algorithmText(algorithm)}`,
     `data       ${numberText(numQuestions)} questions; ${batchQuestions} x ${samples} rollouts a step at temperature ${sampling.temperature ?? 1}`,
     `updates    ${steps} steps of ${epochs * miniBatches} (epochs ${epochs} x mini-batches ${miniBatches})`,
@@ -56,11 +52,12 @@ export function settingsLines(
   ];
 }
 
-/** What a training takes at its peak, part by part. */
-export function memoryLine({ total, ...parts }: MemoryPlan): string {
+/** What a training takes at its peak, part by part; of how much that is free, where that is a GPU's. */
+export function memoryLine({ total, ...parts }: MemoryPlan, freeBytes?: number): string {
   const held = Object.entries(parts).filter(([, bytes]) => bytes > 0);
   const list = held.map(([name, bytes]) => `${name} ${bytesText(bytes)}`).join(", ");
-  return `memory     ${bytesText(total)} at most: ${list}`;
+  const free = freeBytes === undefined ? "" : `, ${bytesText(freeBytes)} are free`;
+  return `memory     ${bytesText(total)} at most${free}: ${list}`;
 }
 
 function warmupText(warmupSteps: number, steps: number): string {

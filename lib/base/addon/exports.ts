@@ -103,6 +103,7 @@ const names = {
   readWeights: true,
   broadcastWeights: true,
   trainingScratch: true,
+  gpuMemory: true,
   tokenLogprobs: true,
   vectorIndexCreate: true,
   vectorIndexOpen: true,

@@ -160,7 +160,7 @@ export interface NativeTraining {
     processGroup: NativeProcessGroup,
     root: number,
   ): Promise<void>;
-  /** Bytes that kernels work in beside a micro-batch's tensors, at most (native/train/scratch_bytes.h). */
+  /** Bytes that kernels work in beside a micro-batch's tensors, at most (native/train/scratch_bytes.h); a GPU need not be there. */
   trainingScratch(
     device: string,
     sizes: {
@@ -172,6 +172,8 @@ export interface NativeTraining {
       readonly isQuantised: boolean;
     },
   ): { readonly logits: number; readonly attention: number; readonly weights: number };
+  /** Bytes of a GPU: what is free now for this process to take, and all. */
+  gpuMemory(device: string): Promise<{ readonly free: number; readonly all: number }>;
   /** Log-probability of each row's next token and the entropy of its distribution. */
   tokenLogprobs(
     model: NativeModel,

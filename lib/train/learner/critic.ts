@@ -7,7 +7,7 @@ import { type Policy, policyParts } from "../../model/policy.ts";
 import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { Learner } from "./learner.ts";
+import { activationBudget, Learner, type SettledOptions } from "./learner.ts";
 import { adamW, type LearnerOptions } from "./learner-options.ts";
 import { opened, sumOverParts } from "./shares.ts";
 
@@ -26,7 +26,7 @@ export class Critic extends Learner {
   /** What stands under the head; the critic's own. */
   readonly trunk: Policy;
 
-  private constructor(handle: NativeCritic, trunk: Policy, options: LearnerOptions) {
+  private constructor(handle: NativeCritic, trunk: Policy, options: SettledOptions) {
     super(handle, trunk, options);
     this.trunk = trunk;
   }
@@ -51,7 +51,8 @@ export class Critic extends Learner {
       options.processGroup?.handle,
     );
     await opened(opening, options);
-    return new Critic(handle, trunk, options);
+    const activationBytes = await activationBudget(trunk, options);
+    return new Critic(handle, trunk, { ...options, activationBytes });
   }
 
   /**

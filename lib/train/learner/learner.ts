@@ -1,24 +1,37 @@
 /** What the policy's trainer and the critic share: updates, and the optimiser's state on disk. */
 
+import { native } from "../../base/addon/native.ts";
 import type { NativeBatch, NativeLearner } from "../../base/addon/training.ts";
 import { checkOptions, numberIn, wholeKind } from "../../base/check-options.ts";
 import { codeOf } from "../../base/errors.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import { Adapter } from "../../model/adapter.ts";
 import { splitFused } from "../../model/fused.ts";
-import type { Model } from "../../model/model.ts";
 import { findWeights } from "../../model/model-folder.ts";
 import { type Policy, policyParts } from "../../model/policy.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "../../model/safetensors.ts";
-import { type ModelSizes, numRecomputed } from "../memory/activations.ts";
+import { isGpu, type ModelSizes, numRecomputed } from "../memory/activations.ts";
 import { numParameters, stateBytes } from "../memory/plan.ts";
 import { adamW, type LearnerOptions } from "./learner-options.ts";
 import { orFail, type Sharing } from "./shares.ts";
 import { partPath, partsOn } from "./state-files.ts";
 
-/** Half of what is left beyond gradients and optimiser, whose memory is taken when it is first touched. */
-function activationBudget(policy: Policy, model: Model, options: LearnerOptions): number {
+/** Options whose bound of activations is decided. @internal */
+export interface SettledOptions extends LearnerOptions {
+  readonly activationBytes: number;
+}
+
+/**
+ * What a micro-batch may keep: half of what is left beyond gradients and optimiser. Of a GPU they are taken when a learner
+ * is opened, on the CPU when they are first touched.
+ *
+ * @internal
+ */
+export async function activationBudget(policy: Policy, options: LearnerOptions): Promise<number> {
   if (options.activationBytes !== undefined) return options.activationBytes;
+  const { model } = policyParts(policy, "learner");
+  const { device } = model;
+  if (isGpu(device)) return (await native().gpuMemory(device)).free / 2;
   const form = { ...options, ranks: options.processGroup?.size };
   const shared = model.tensorParallel?.size ?? 1;
   const states =
@@ -48,14 +61,15 @@ export abstract class Learner {
   readonly #policy: Policy;
 
   /** @internal */
-  protected constructor(handle: NativeLearner, policy: Policy, options: LearnerOptions) {
+  protected constructor(handle: NativeLearner, policy: Policy, options: SettledOptions) {
     this.handle = handle;
     this.#policy = policy;
     const { model } = policyParts(policy, "learner");
-    this.#sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
-    this.#activationBytes = activationBudget(policy, model, options);
+    const sizes = { config: model.config, dtype: model.dtype, hasAdapter: policy !== model };
+    this.#sizes = { ...sizes, device: model.device };
+    this.#activationBytes = options.activationBytes;
     const { stateFolder: _, ...optimizer } = adamW(options);
-    this.alike = { ...this.#sizes, numParameters: policy.numParameters, optimizer };
+    this.alike = { ...sizes, numParameters: policy.numParameters, optimizer };
     this.processGroup = options.processGroup;
     const { processGroup, zero = 0, gradientShards } = options;
     const numRanks = processGroup?.size ?? 1;

@@ -16,7 +16,7 @@ import {
 import { onOneRankEach } from "../batch/families.ts";
 import { defaultMaxTokens, distribute, emptyRows, forEachMicroBatch } from "../batch/micro-batches.ts";
 import { type TrainSequence, withoutArrays } from "../batch/packing.ts";
-import { Learner } from "./learner.ts";
+import { activationBudget, Learner, type SettledOptions } from "./learner.ts";
 import { adamW, type LearnerOptions } from "./learner-options.ts";
 import { opened, sumOverParts } from "./shares.ts";
 
@@ -146,7 +146,7 @@ export class Trainer extends Learner {
   /** What is trained. */
   readonly policy: Policy;
 
-  private constructor(handle: NativeTrainer, policy: Policy, options: LearnerOptions) {
+  private constructor(handle: NativeTrainer, policy: Policy, options: SettledOptions) {
     super(handle, policy, options);
     this.policy = policy;
   }
@@ -171,7 +171,8 @@ export class Trainer extends Learner {
     adapter?.checkTrainable();
     const handle = new (native().TrainerHandle)();
     await opened(handle.open(...handles, settings, options.processGroup?.handle), options);
-    return new Trainer(handle, policy, options);
+    const activationBytes = await activationBudget(policy, options);
+    return new Trainer(handle, policy, { ...options, activationBytes });
   }
 
   /**

@@ -1,4 +1,4 @@
-/** What a micro-batch keeps for its backward pass on the CPU, and how many layers make it again within a budget. */
+/** What a micro-batch keeps for its backward pass, and how many layers make it again within a budget. */
 import type { DecoderConfig } from "../../model/config/config.ts";
 
 /** A model as the formulas know it. */
@@ -7,6 +7,8 @@ export interface ModelSizes {
   readonly dtype: "float32" | "bfloat16";
   /** Whether an adapter is trained, which reads each product's x in f32, in place of the weights. @default false */
   readonly hasAdapter?: boolean;
+  /** Where it runs: a GPU keeps what enters and leaves products in 16 bits. @default "cpu" */
+  readonly device?: string | undefined;
 }
 
 /** Tokens of a micro-batch, and the rows of it that the loss looks at. */
@@ -15,8 +17,34 @@ export interface BatchSizes {
   readonly rows: number;
 }
 
+interface LayerBytes {
+  /** Kept for each token. */
+  readonly attention: number;
+  /** Of the last layer, kept for its rows alone. */
+  readonly rest: number;
+}
+
 /**
- * Bytes that one layer keeps for each token. With D hidden_size, Q and K the widths of all query and of all key heads,
+ * Bytes that one layer keeps for each token on a GPU, letters as below. An adapter reads the x that the weights would.
+ *
+ * - both norms: their input, 4 D each, and its scale;
+ * - products: x for q, k, v and for gate and up, 2 D each; for down, 2 I; for o the attention's own output;
+ * - attention: query, keys and values, 2 Q + 4 K, output and one sum a head, 2 Q + 4 H; with normalised queries and keys
+ *   their input too, 2 Q + 2 K;
+ * - the gate: both its inputs, 4 I;
+ * - norms behind attention and network, of a family that has them: 4 D each.
+ */
+function gpuLayerBytes({ config }: ModelSizes): LayerBytes {
+  const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm, postNorms } = config;
+  const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
+  const norm = 4 * d + 4 + 2 * d;
+  const attention = norm + 2 * (q + 2 * k) + 2 * q + 4 * h + (qkNorm ? 2 * (q + k) : 0);
+  const network = config.numExperts > 0 ? expertBytes({ config, dtype: "bfloat16" }, false) : 6 * i;
+  return { attention, rest: norm + network + (postNorms ? 8 * d : 0) };
+}
+
+/**
+ * Bytes that one layer keeps for each token on the CPU. With D hidden_size, Q and K the widths of all query and of all key heads,
  * I intermediate_size, H heads; activations are f32, products of bfloat16 weights keep their own copy of x in bfloat16.
  *
  * - both norms: their input, 4 D each;
@@ -28,7 +56,7 @@ export interface BatchSizes {
  *
  * With experts see {@link expertBytes}.
  */
-function layerBytes(model: ModelSizes): { attention: number; rest: number } {
+function cpuLayerBytes(model: ModelSizes): LayerBytes {
   const { config, dtype, hasAdapter = false } = model;
   const { hiddenSize: d, intermediateSize: i, numHeads: h, qkNorm } = config;
   const [q, k] = [h * config.headDim, config.numKvHeads * config.headDim];
@@ -39,6 +67,14 @@ function layerBytes(model: ModelSizes): { attention: number; rest: number } {
   const network = config.numExperts > 0 ? expertBytes(model, isWide) : 4 * d + (isWide ? 12 : 10) * i;
   const rest = 4 * d + (isWide ? 4 * q : 6 * q) + 4 * h + network;
   return { attention, rest };
+}
+
+const layerBytes = (model: ModelSizes): LayerBytes =>
+  isGpu(model.device) ? gpuLayerBytes(model) : cpuLayerBytes(model);
+
+/** Whether a device is one. @param device - its name; the processor without one @returns true for all but the processor */
+export function isGpu(device: string | undefined): boolean {
+  return device !== undefined && device !== "cpu";
 }
 
 /**

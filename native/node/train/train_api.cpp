@@ -2,6 +2,7 @@
 #include "node/train/train_api.h"
 
 #include "node/model/model_api.h"
+#include "ops/gpu/memory.h"
 #include "train/scratch_bytes.h"
 #include "train/weight_broadcast.h"
 
@@ -33,22 +34,36 @@ Napi::Value token_logprobs(const Napi::CallbackInfo& info) {
   });
 }
 
-// trainingScratch(device, sizes): {logits, attention, weights}, bytes
+// trainingScratch(device, sizes): {logits, attention, weights}, bytes; of a GPU that need not be there
 Napi::Value training_scratch(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     const Napi::Object sizes = to_object(info[1], "sizes");
-    const train::ScratchBytes bytes =
-        train::scratch_bytes(to_device(to_text(info[0], "device")), {.num_kv_heads = integer_of(sizes, "numKvHeads"),
-                                                                     .head_dim = integer_of(sizes, "headDim"),
-                                                                     .vocab_size = integer_of(sizes, "vocabSize"),
-                                                                     .num_tokens = integer_of(sizes, "tokens"),
-                                                                     .num_rows = integer_of(sizes, "rows"),
-                                                                     .is_quantised = bool_of(sizes, "isQuantised")});
+    const at::Device device = to_text(info[0], "device") == "cpu" ? at::kCPU : at::kCUDA;
+    const train::ScratchBytes bytes = train::scratch_bytes(device, {.num_kv_heads = integer_of(sizes, "numKvHeads"),
+                                                                    .head_dim = integer_of(sizes, "headDim"),
+                                                                    .vocab_size = integer_of(sizes, "vocabSize"),
+                                                                    .num_tokens = integer_of(sizes, "tokens"),
+                                                                    .num_rows = integer_of(sizes, "rows"),
+                                                                    .is_quantised = bool_of(sizes, "isQuantised")});
     Napi::Object object = Napi::Object::New(info.Env());
     object["logits"] = static_cast<double>(bytes.logits);
     object["attention"] = static_cast<double>(bytes.attention);
     object["weights"] = static_cast<double>(bytes.weights);
     return object;
+  });
+}
+
+// gpuMemory(device): {free, all}, bytes
+Napi::Value gpu_memory(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] {
+    return post(
+        info.Env(), device_queue(), [device = to_device(to_text(info[0], "device"))] { return ops::memory_of(device); },
+        [](Napi::Env env, const ops::GpuMemory& memory) -> Napi::Value {
+          Napi::Object object = Napi::Object::New(env);
+          object["free"] = static_cast<double>(memory.free_bytes);
+          object["all"] = static_cast<double>(memory.all_bytes);
+          return object;
+        });
   });
 }
 
@@ -101,6 +116,7 @@ void export_train(Napi::Env env, Napi::Object exports) {
   exports["readWeights"] = Napi::Function::New(env, read_weights);
   exports["broadcastWeights"] = Napi::Function::New(env, broadcast_weights);
   exports["trainingScratch"] = Napi::Function::New(env, training_scratch);
+  exports["gpuMemory"] = Napi::Function::New(env, gpu_memory);
   exports["tokenLogprobs"] = Napi::Function::New(env, token_logprobs);
 }
 

@@ -30,19 +30,25 @@ function moduleVersion(file = "/proc/driver/nvidia/version") {
   }
 }
 
+/** Whether no GPU is left to programs: CUDA takes what stands before the first number that none has. */
+const hidesAll = ({ CUDA_VISIBLE_DEVICES: visible }) => visible !== undefined && /^\s*($|,|-)/.test(visible);
+
+/** What stands in a line of the list; `undefined` for a line that is a remark, such as one on a damaged infoROM. */
+function gpuOf(line) {
+  const [name, capability, driver, mebibytes] = line.split(",").map((part) => part.trim());
+  if (!/^\d+\.\d+$/.test(capability ?? "")) return undefined;
+  // A GPU that shares the processor's memory states none of its own.
+  const gib = Number.isFinite(Number(mebibytes)) ? Number(mebibytes) / 1024 : undefined;
+  return { name, capability, driver, gib };
+}
+
 async function gpusBySmi(env) {
   const query = ["--query-gpu=name,compute_cap,driver_version,memory.total", "--format=csv,noheader,nounits"];
   const { stdout } = await run("nvidia-smi", query, { env, timeout: 30_000 });
-  return stdout
-    .trim()
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => line.split(",").map((part) => part.trim()))
-    .map(([name, capability, driver, mebibytes]) => ({
-      ...{ name, capability, driver },
-      // A GPU that shares the processor's memory states none of its own.
-      gib: Number.isFinite(Number(mebibytes)) ? Number(mebibytes) / 1024 : undefined,
-    }));
+  const lines = stdout.trim().split("\n").filter(Boolean);
+  const gpus = lines.map(gpuOf).filter((gpu) => gpu !== undefined);
+  if (gpus.length === 0 && lines.length > 0) throw new Error(lines.at(-1));
+  return gpus;
 }
 
 /** What is wrong with nvidia-smi's answer, in its own last line. */
@@ -55,15 +61,17 @@ function complaint(error) {
 }
 
 /**
- * What drives the GPUs, and which there are.
+ * What drives the GPUs, and which there are for programs to use.
  *
- * @returns `version` of the driver, undefined where none is found; `gpus`; `problem` where GPUs could not be listed
+ * @returns `version` of the driver, undefined where none is found; `gpus`; `problem` where there is none to use
  */
 export async function findDriver(env = process.env) {
   const module = moduleVersion();
   try {
     const gpus = await gpusBySmi(env);
     const version = gpus[0]?.driver ?? module;
+    if (hidesAll(env))
+      return { version, gpus: [], problem: `CUDA_VISIBLE_DEVICES="${env.CUDA_VISIBLE_DEVICES}" hides them` };
     return { version, gpus: gpus.map(({ driver, ...gpu }) => gpu), problem: undefined };
   } catch (error) {
     return { version: module, gpus: [], problem: complaint(error) };
@@ -75,6 +83,10 @@ function numberOf(capability) {
   return Number(capability.replace(".", ""));
 }
 
+/** What lets programs see GPUs that a driver is there for; a container sees the driver of its host, but no GPU by itself. */
+export const noGpuRemedy =
+  "in a container, let it see the GPUs (docker run --gpus all); elsewhere unset CUDA_VISIBLE_DEVICES, and see that nvidia-smi lists one";
+
 /** Why no build runs on a driver and its GPUs, with the remedy; undefined when one does. */
 function refusalOf({ version, gpus, problem }) {
   if (version === undefined) {
@@ -85,14 +97,12 @@ function refusalOf({ version, gpus, problem }) {
       `as one that builds an image, is prepared by naming a build of torch: --build ${BUILDS[0].tag}.`
     );
   }
-  if (gpus.length === 0)
-    return (
-      `driver ${version} shows no GPU (${problem ?? "nvidia-smi lists none"}). ` +
-      "Remedy: check that nvidia-smi lists one, and CUDA_VISIBLE_DEVICES or the container's --gpus."
-    );
+  // Such a driver's nvidia-smi knows no compute capabilities, and lists nothing.
   const least = BUILDS.at(-1).least;
   if (compareVersions(version, least) < 0)
     return `driver ${version} is too old: expected ${least} or later (CUDA 12). Remedy: install driver ${BUILDS[0].least} or later.`;
+  if (gpus.length === 0)
+    return `driver ${version} shows no GPU (${problem ?? "nvidia-smi lists none"}). Remedy: ${noGpuRemedy}.`;
   if (gpus.every(({ capability }) => numberOf(capability) < LEAST_CAPABILITY)) {
     const names = gpus.map(({ name, capability }) => `${name} (${capability})`).join(", ");
     return `expected a GPU of compute capability 8.0 or later, got ${names}. Remedy: run with --device cpu.`;
@@ -112,9 +122,11 @@ export function buildsFor(driver) {
   return [...fitting.filter(isKnown), ...unknown];
 }
 
+const majorOf = (cuda) => cuda.split(".")[0];
+
 /** Whether a driver runs a CUDA version, stated as `"12.8"`. */
 export function runsCuda(driverVersion, cuda) {
-  const build = BUILDS.find((each) => each.cuda.split(".")[0] === cuda.split(".")[0]);
+  const build = BUILDS.find((each) => majorOf(each.cuda) === majorOf(cuda));
   return build !== undefined && compareVersions(driverVersion, build.least) >= 0;
 }
 

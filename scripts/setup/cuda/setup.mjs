@@ -1,7 +1,7 @@
 /** `seekrl setup cuda`: a driver, a CUDA torch that fits it, the addons built against it, a check on the GPU. */
 import { mkdir, mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { adopt, cachedCuda, cacheRoot, pythonTorchFolder } from "../libtorch.mjs";
+import { adopt, cachedCuda, cacheRoot, pythonTorch } from "../libtorch.mjs";
 import { bytesText, SetupError, say } from "../report.mjs";
 import { cudaOf, isSupported, refusal, supported, versionOf } from "../torch-folder.mjs";
 import { readFromZip, unzip } from "../unzip.mjs";
@@ -25,7 +25,7 @@ function tell(driver, builds) {
       `GPU: ${name}, compute capability ${capability}${gib === undefined ? "" : `, ${gib.toFixed(1)} GiB`}`,
     );
   const tags = builds.map(({ tag }) => tag).join(", ");
-  if (driver.version === undefined) say(`no driver here; torch build that was asked for: ${tags}`);
+  if (driver.gpus.length === 0) say(`no GPU here; torch build that was asked for: ${tags}`);
   else say(`driver: ${driver.version}; torch builds that run on it: ${tags}`);
 }
 
@@ -38,8 +38,8 @@ function buildsOf(driver, tag) {
       `build: expected one of ${BUILDS.map((each) => each.tag).join(", ")}, got ${tag}`,
       "ERR_RANGE",
     );
-  // A machine that only prepares, such as one that builds an image, has no GPU.
-  if (driver.version === undefined || buildsFor(driver).includes(build)) return [build];
+  // A machine that only prepares, such as one that builds an image, has no GPU; of a container's host the driver is seen.
+  if (driver.gpus.length === 0 || buildsFor(driver).includes(build)) return [build];
   throw new SetupError(
     `build ${tag} does not run on driver ${driver.version} and its GPUs. Remedy: leave --build out, or install driver ${build.own} or later.`,
     "ERR_DEVICE",
@@ -52,34 +52,46 @@ const wantedOf = (addon) => addon?.libtorch ?? supported;
 const fitsVersion = (version, addon) =>
   addon === undefined ? isSupported(version) : version.split("+")[0] === addon.libtorch;
 
+/** Whether a torch of a CUDA runs: of one of the builds, or of a version that no build has and the driver runs. */
+function runsHere(cuda, builds, driverVersion) {
+  if (cuda === "unknown" || builds.some((build) => build.cuda === cuda)) return true;
+  const isOther = !BUILDS.some((build) => build.cuda === cuda);
+  return isOther && driverVersion !== undefined && runsCuda(driverVersion, cuda);
+}
+
 /** Why a folder is of no use with these builds; undefined when it is. */
-async function misfit(folder, builds, { env, addon }) {
+async function misfit(folder, { builds, driverVersion, env, addon }) {
   const cuda = await cudaOf(folder);
   const version = await versionOf(folder);
   if (cuda === undefined && version !== undefined) return "a CPU build";
   const reason = await refusal(folder, { env });
   if (reason !== undefined) return reason;
   if (!fitsVersion(version, addon)) return `version ${version}, expected ${wantedOf(addon)}`;
-  const fits = cuda === "unknown" || builds.some((build) => build.cuda === cuda);
-  return fits ? undefined : `of CUDA ${cuda}, expected ${builds.map((build) => build.cuda).join(", ")}`;
+  if (runsHere(cuda, builds, driverVersion)) return undefined;
+  return `of CUDA ${cuda}, expected ${builds.map((build) => build.cuda).join(", ")}`;
 }
 
 /** A CUDA torch that is on the machine already. SEEKRL_LIBTORCH is used or refused, never passed over. */
-async function findTorch(builds, { env, addon }) {
+async function findTorch(wanted) {
+  const { env, addon } = wanted;
   if (env.SEEKRL_LIBTORCH) {
     const folder = resolve(env.SEEKRL_LIBTORCH);
-    const reason = await misfit(folder, builds, { env, addon });
+    const reason = await misfit(folder, wanted);
     if (reason === undefined) return folder;
     throw new SetupError(
       `SEEKRL_LIBTORCH: ${folder}: ${reason}. Remedy: point it at a CUDA libtorch ${wantedOf(addon)} that is complete, or unset it.`,
     );
   }
-  const python = await pythonTorchFolder(env).catch(() => undefined);
-  for (const folder of [...(await cachedCuda(env)), ...(python === undefined ? [] : [python])]) {
-    const reason = await misfit(folder, builds, { env, addon });
+  const { folder: own, python } = await pythonTorch(env);
+  for (const folder of [...(await cachedCuda(env)), ...(own === undefined ? [] : [own])]) {
+    const reason = await misfit(folder, wanted);
     if (reason === undefined) return folder;
     say(`passed over ${folder}: ${reason}`);
   }
+  if (own === undefined)
+    say(
+      `no torch in ${python ?? "python3"}: that of another environment is found when it is active, or named in SEEKRL_LIBTORCH`,
+    );
   return undefined;
 }
 
@@ -200,9 +212,11 @@ export async function setUpCuda(options, parts) {
   const driver = await findDriver(env);
   const builds = buildsOf(driver, build);
   tell(driver, builds);
-  if (addon === undefined) requireNvcc(await findNvcc(env), driver.version);
-  else requireKernels(addon, driver.version);
-  let folder = await findTorch(builds, { env, addon });
+  // What is prepared for another machine runs on that one's driver.
+  const driverVersion = driver.gpus.length === 0 ? undefined : driver.version;
+  if (addon === undefined) requireNvcc(await findNvcc(env), driverVersion);
+  else requireKernels(addon, driverVersion);
+  let folder = await findTorch({ builds, driverVersion: build ? undefined : driverVersion, env, addon });
   if (folder === undefined) {
     const chosen = await chooseWheel(index, builds, options);
     say(
@@ -223,7 +237,7 @@ export async function setUpCuda(options, parts) {
   }
   await parts.build(folder);
   const found = { folder, torch: version, cuda, driver: driver.version, gpus: driver.gpus };
-  if (driver.version === undefined) {
+  if (driver.gpus.length === 0) {
     say("there is no GPU here: what was built is not tried");
     return { ...found, checked: undefined };
   }

@@ -1,8 +1,11 @@
 /** Reads a package index (PEP 503 pages, PEP 658 metadata) and settles which wheels a CUDA build of torch consists of. */
-import { arch } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { arch, tmpdir } from "node:os";
+import { join } from "node:path";
 import { unescapeHtml } from "../html.mjs";
 import { SetupError } from "../report.mjs";
 import { isSupported } from "../torch-folder.mjs";
+import { readFromZip } from "../unzip.mjs";
 import { compareVersions, satisfies } from "../versions.mjs";
 
 const machine = { x64: "x86_64", arm64: "aarch64" }[arch()];
@@ -33,20 +36,56 @@ function wheelsOf(html, page) {
   });
 }
 
+/** What the variables of a marker are here; of others, such as Python's version, every comparison holds. */
+const surroundings = {
+  platform_system: "Linux",
+  sys_platform: "linux",
+  os_name: "posix",
+  platform_machine: machine,
+};
+
+/** `name == "value"` for the extras that are asked for: `extra` is each of them. */
+function compares([name, operator, quoted], extras) {
+  const value = quoted.slice(1, -1);
+  const own = name === "extra" ? extras : [surroundings[name] ?? value];
+  return operator === "!=" ? !own.includes(value) : own.includes(value);
+}
+
+/** Whether a marker holds here (PEP 508): comparisons under `and`, `or` and parentheses; an empty one does. */
+function holdsHere(marker, extras) {
+  const words = marker.match(/[()]|"[^"]*"|'[^']*'|[\w.]+|[=!<>~]+/g) ?? [];
+  const comparison = () => {
+    if (words[0] !== "(") {
+      const [left, operator, right] = words.splice(0, 3);
+      // Of orders only versions of Python have any.
+      return !["==", "!="].includes(operator) || compares([left, operator, right], extras);
+    }
+    words.shift();
+    const inside = either();
+    words.shift();
+    return inside;
+  };
+  const all = () => joined("and", comparison, (a, b) => a && b);
+  const either = () => joined("or", all, (a, b) => a || b);
+  const joined = (word, next, join) => {
+    let value = next();
+    while (words[0] === word) {
+      words.shift();
+      value = join(next(), value);
+    }
+    return value;
+  };
+  return words.length === 0 || either();
+}
+
 /** One requirement of a wheel: `cuda-toolkit[cublas,cudart]==13.0.2; platform_system == "Linux"`. */
 function requirementOf(line) {
   const [head, marker = ""] = line.split(";", 2);
   const match = /^\s*([\w.-]+)\s*(?:\[([^\]]*)\])?\s*\(?([^)]*)\)?\s*$/.exec(head);
   if (match === null) return undefined;
   const [, name, extras = "", specifier] = match;
-  const extra = /extra\s*==\s*["']([^"']+)["']/.exec(marker)?.[1];
-  const elsewhere = [
-    [/platform_system\s*==\s*["']([^"']+)/, "Linux"],
-    [/sys_platform\s*==\s*["']([^"']+)/, "linux"],
-    [/platform_machine\s*==\s*["']([^"']+)/, machine],
-  ].some(([pattern, own]) => (pattern.exec(marker)?.[1] ?? own) !== own);
   return {
-    ...{ name: name.toLowerCase().replaceAll(/[._]+/g, "-"), specifier: specifier.trim(), extra, elsewhere },
+    ...{ name: name.toLowerCase().replaceAll(/[._]+/g, "-"), specifier: specifier.trim(), marker },
     extras: extras
       .split(",")
       .map((each) => each.trim())
@@ -55,14 +94,16 @@ function requirementOf(line) {
 }
 
 /** What is native of torch's requirements; the rest is Python. */
-const isNative = ({ name }) => name.startsWith("nvidia-") || name === "cuda-toolkit";
+const isNative = ({ name }) => name.startsWith("nvidia-") || name === toolkit;
+
+/** Names others by its extras, and holds nothing. */
+const toolkit = "cuda-toolkit";
 
 /** The native requirements that a wheel states for this machine, with those of the extras asked for. */
 function requirementsOf(metadata, extras = []) {
   return [...metadata.matchAll(/^Requires-Dist: *(.+)$/gm)]
     .map(([, line]) => requirementOf(line))
-    .filter((each) => each !== undefined && !each.elsewhere && isNative(each))
-    .filter(({ extra }) => extra === undefined || extras.includes(extra));
+    .filter((each) => each !== undefined && isNative(each) && holdsHere(each.marker, extras));
 }
 
 /** An index at an address: pages of packages by name, kept while the set-up runs. */
@@ -104,7 +145,8 @@ export class WheelIndex {
       if (this.#signal?.aborted) throw new SetupError("setup: aborted", "ERR_ABORTED");
       const why = error.cause?.message ?? error.message;
       throw new SetupError(
-        `${url}: ${why}. Remedy: check the network, or name a mirror of the index with --index.`,
+        `${url}: ${why}. Remedy: check the network, name a mirror of the index with --index, or a torch that is here already, ` +
+          "whose folder is torch in its Python's site-packages, in SEEKRL_LIBTORCH.",
         "ERR_REMOTE",
       );
     }
@@ -112,6 +154,19 @@ export class WheelIndex {
 
   async metadataOf({ url, hasMetadata }) {
     return hasMetadata ? await this.text(`${url}.metadata`) : undefined;
+  }
+
+  /** Of a small wheel whose index has no metadata beside it: what stands in it. */
+  async metadataInside({ url }) {
+    const folder = await mkdtemp(join(tmpdir(), "seekrl-wheel-"));
+    try {
+      const [path, response] = [join(folder, "wheel"), await this.fetched(url)];
+      if (!response.ok) throw new SetupError(`${url}: HTTP ${response.status}`, "ERR_REMOTE");
+      await writeFile(path, Buffer.from(await response.arrayBuffer()));
+      return await readFromZip(path, /\.dist-info\/METADATA$/);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
   }
 
   async sizeOf({ url }) {
@@ -160,8 +215,10 @@ export async function neededWheels(index, metadata) {
     const question = `${found.file} ${extras.join(",")}`;
     if (asked.has(question)) continue;
     asked.add(question);
-    waiting.push(...requirementsOf((await index.metadataOf(found)) ?? "", extras));
+    const stated =
+      (await index.metadataOf(found)) ?? (name === toolkit && (await index.metadataInside(found)));
+    waiting.push(...requirementsOf(stated || "", extras));
   }
-  chosen.delete("cuda-toolkit"); // names others, and holds nothing
+  chosen.delete(toolkit);
   return [...chosen].map(([name, wheel]) => ({ name, ...wheel }));
 }

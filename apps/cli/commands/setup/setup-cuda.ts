@@ -56,8 +56,8 @@ async function build(folder: string, io: CommandIo): Promise<void> {
   if (!existsSync(kernels))
     throw new SeekError(
       "ERR_STATE",
-      `setup cuda: ${kernels} was not built. Remedy: see whether nvcc compiles C++20 here (its own complaint stands in ` +
-        "the build's output), with a host compiler that it supports.",
+      `setup cuda: ${kernels} was not built: see above. Remedy: a host compiler that this nvcc supports (CUDA's installation guide has ` +
+        "a table), or a later nvcc, its folder in CUDA_HOME.",
     );
 }
 

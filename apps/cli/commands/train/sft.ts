@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
-import type { LoadedPolicy } from "../../../../lib/engine/local-policy.ts";
-import type { Model } from "../../../../lib/model/model.ts";
-import type { Policy } from "../../../../lib/model/policy.ts";
+import type { LoraOptions } from "../../../../lib/model/adapter.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";
@@ -13,7 +11,7 @@ import { checkContexts } from "../../../../lib/train/batch/micro-batches.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
 import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
-import { largestBatch, type MemoryPlan, trainingMemory } from "../../../../lib/train/memory/plan.ts";
+import { largestBatch } from "../../../../lib/train/memory/plan.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";
 import { settingOfPolicy } from "../../../world/world-file.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
@@ -26,7 +24,6 @@ import {
   loadPolicy,
   loadTokenizer,
   policyFolders,
-  refuseQuantised,
 } from "../../open/local-policy.ts";
 import { beginningOf, doneIn, runFolderOf } from "../../open/run-folder.ts";
 import { loraOf, loraOption, oneAdapter } from "../../options/lora-options.ts";
@@ -42,7 +39,8 @@ import {
   sharingOptions,
 } from "../../options/run-options.ts";
 import { Pace } from "../../report/pace.ts";
-import { memoryLine, modelLines, sftStepLine } from "../../report/training-report.ts";
+import { sftStepLine } from "../../report/training-report.ts";
+import { tellMemory } from "./training-memory.ts";
 
 const schema = z.strictObject({
   ...modelOptions,
@@ -84,21 +82,6 @@ const schema = z.strictObject({
 /** An adapter wants about ten times the rate of its model's weights (arXiv 2106.09685, 2305.14314). */
 const usualRates = { weights: 1e-5, adapter: 2e-4 } as const;
 
-/** What is trained, with what memory and how often. @throws a usage error for weights that no step may change */
-function tellPlan(
-  { policy, model }: LoadedPolicy,
-  memory: MemoryPlan,
-  { model: start, device, batchSize, learningRate, steps }: Options & { readonly steps: number },
-  io: CommandIo,
-): void {
-  refuseQuantised({ policy, model }, start);
-  const { numParameters: parameters, dtype, weights } = model;
-  const adapterParameters = policy === model ? undefined : policy.numParameters;
-  const told = modelLines({ model: start, parameters, dtype, weights, device, adapterParameters });
-  for (const line of [...told, memoryLine(memory)]) io.log(line);
-  io.log(`updates    ${steps} steps of ${batchSize} conversations, rate ${learningRate}`);
-}
-
 /** The command. */
 export const sftCommand = command({
   name: "sft",
@@ -117,14 +100,14 @@ async function fineTune(given: Given, job: Job): Promise<void> {
   const { options, folders, lora, isAdapter } = await subjectOf(given);
   const { sequences, held } = await readData(options);
   const planned = await planEpochs(sequences, options);
+  const { steps } = planned;
+  const { form, memory } = await tellTraining(sequences, { ...options, lora, ranks: processGroup?.size }, io);
+  io.log(`updates    ${steps} steps of ${options.batchSize} conversations, rate ${options.learningRate}`);
+  checkContexts([...sequences, ...held], form.config);
+  if (options.dryRun) return io.result({ steps, memory });
   // Each process reads its share when the trainer is opened.
   const isDeferred = options.zero === 3 && !isAdapter;
   await using loaded = await loadPolicy({ ...options, lora, tensorParallel, isDeferred }, io);
-  checkContexts([...sequences, ...held], loaded.model.config);
-  const { steps } = planned;
-  const memory = memoryOf(loaded, sequences, { ...options, ranks: processGroup?.size });
-  tellPlan(loaded, memory, { ...options, steps }, io);
-  if (options.dryRun) return io.result({ steps, memory });
   await using trainer = await openTrainer(loaded.policy, {
     ...options.optimizer,
     activationBytes: bytesOf(options.activationGib),
@@ -191,32 +174,25 @@ async function trained(
 
 type Options = Given & { readonly learningRate: number };
 
-function memoryOf(
-  { policy, model }: { readonly policy: Policy; readonly model: Model },
+/** What it takes, before a weight is read. */
+function tellTraining(
   sequences: readonly TrainSequence[],
-  options: Options & { readonly ranks: number | undefined },
-): MemoryPlan {
-  const { device, optimizer, activationGib, batchSize, microBatchTokens: maxTokens } = options;
-  const { zero, ranks, tensorParallel } = options;
-  const batch = largestBatch(sequences, { batchSize, maxTokens });
-  const adapterParameters = policy === model ? undefined : policy.numParameters;
-  const { config, dtype, weights } = model;
-  return trainingMemory({
-    ...{
-      config,
-      dtype,
-      weights,
-      device,
-      adapterParameters,
-      ...optimizer,
-      zero,
-      ranks,
-      tensorParallel,
-      batch,
-      isGathered: options.validation !== undefined,
+  options: Omit<Options, "lora"> & {
+    readonly ranks: number | undefined;
+    readonly lora: LoraOptions | undefined;
+  },
+  io: CommandIo,
+) {
+  const { optimizer, activationGib, batchSize, microBatchTokens: maxTokens, validation } = options;
+  return tellMemory(
+    {
+      ...{ ...options, ...optimizer },
+      batch: largestBatch(sequences, { batchSize, maxTokens }),
+      activationBytes: bytesOf(activationGib),
+      isGathered: validation !== undefined,
     },
-    activationBytes: bytesOf(activationGib),
-  });
+    io,
+  );
 }
 
 function rateOf({ learningRate: peak, warmupSteps, decay }: Options, steps: number): Schedule {

@@ -9,13 +9,13 @@ import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts"
 import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts";
-import { trainingMemory } from "../../../../lib/train/memory/plan.ts";
+import type { MemoryPlan } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { inJob, type Job } from "../../job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";
 import { openLearners, probe, runRl } from "../../open/learners.ts";
-import { openLocalPolicy, policyFolders, refuseQuantised } from "../../open/local-policy.ts";
+import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
 import { beginningOf, doneIn } from "../../open/run-folder.ts";
 import {
   agentOf,
@@ -29,9 +29,10 @@ import { oneAdapter } from "../../options/lora-options.ts";
 import { bytesOf, refuseSharing, sharingOf } from "../../options/run-options.ts";
 import { trainedRecipe } from "../../options/training-options.ts";
 import { durationText } from "../../report/pace.ts";
-import { settingsLines, type TrainingSettings } from "../../report/training-report.ts";
+import { settingsLines } from "../../report/training-report.ts";
 import { openLiveStudio } from "../studio/live-studio.ts";
 import { generate, openRoles, rolloutRankOptions } from "./rollout-ranks.ts";
+import { tellMemory } from "./training-memory.ts";
 import { openWorkers, type WorkerChoice, workerOptions } from "./workers.ts";
 
 /** The command. */
@@ -63,17 +64,20 @@ async function train(options: Given, { io, processGroup, tensorParallel, layoutL
   await using rewards = await openJudgeRewards(given.judge);
   const parts = { tools: environment.tools, judge: rewards.judge };
   // What does not go together is refused before a model is read.
-  const { lora } = trainedRecipe(given, parts).training;
+  const recipe = trainedRecipe(given, parts);
+  const { lora } = recipe.training;
   if (given.lora !== undefined && given.adapter !== undefined) throw new UsageError(oneAdapter);
   await using roles = await openRoles(given, processGroup);
+  const ranks = roles?.training?.size ?? processGroup?.size;
+  const memory = roles?.isRollout ? undefined : await tellTraining(given, recipe, { ranks, io });
   await using policy = await openLocalPolicy({ ...given, lora, tensorParallel }, io);
-  refuseQuantised(policy, given.model);
   const isFirst = (processGroup?.rank ?? 0) === 0;
   await using _studio = await openLiveStudio(isFirst && given.studio && !given.dryRun, given.out, io);
   const last: { metrics?: RlMetrics } = {};
   const stages = stagesOf(given);
-  const ranks = { processGroup, roles, layoutLine };
-  for (const stage of stages) await trainStage(stage, { policy, environment, parts, io, ...ranks, last });
+  const job = { processGroup, roles, layoutLine };
+  for (const stage of stages)
+    await trainStage(stage, { policy, environment, parts, memory, io, ...job, last });
   if (given.dryRun || roles?.isRollout) return;
   const { out } = stages.at(-1)!.given;
   const [folder, steps] = [join(out, "model"), await doneIn(out)];
@@ -112,11 +116,12 @@ interface StageParts {
   readonly policy: LocalPolicy;
   readonly environment: Environment;
   readonly parts: RecipeParts;
+  readonly memory: MemoryPlan | undefined;
 }
 
 async function trainStage(
   { given, endWhen }: Stage,
-  { policy, environment, parts: recipeParts, ...context }: StageParts & PlanContext,
+  { policy, environment, parts: recipeParts, memory, ...context }: StageParts & PlanContext,
 ): Promise<void> {
   const { io, roles } = context;
   const recipe = trainedRecipe(given, recipeParts);
@@ -138,7 +143,7 @@ async function trainStage(
     processGroup: roles?.training ?? context.processGroup,
   });
   const planned: RlOptions = { ...made, learners: opened.learners };
-  const settings = settingsOf(given, policy, planned, recipe);
+  const settings = { recipe: given.recipe.name, numQuestions: planned.task.questions.length };
   for (const line of settingsLines(settings, recipe)) io.log(line);
   for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
     io.log(line);
@@ -147,7 +152,7 @@ async function trainStage(
     const remedy = "Remedy: a smaller --batch-questions, or more questions";
     io.log(`warning: a step asks ${asked} questions of ${held}, some of them more than once. ${remedy}`);
   }
-  if (given.dryRun) return await tellProbe(planned, settings, io);
+  if (given.dryRun) return await tellProbe(planned, memory, io);
   const beginning = await beginningOf(given, planned.steps);
   if (beginning !== undefined) io.log(beginning);
   await runRl({ ...planned, endWhen });
@@ -162,45 +167,27 @@ function withPool<Planned extends Pick<RlOptions, "task">>(
   return { ...planned, task: { ...planned.task, rollout: pool.rollouts } };
 }
 
-function settingsOf(
-  given: TrainOptions,
-  { model, policy }: LocalPolicy,
-  { learners, task, roles }: RlOptions,
-  { training }: Recipe,
-): TrainingSettings {
-  const { critic, reference } = learners;
-  const { config, dtype, weights } = model;
-  const adapterParameters = policy === model ? undefined : policy.numParameters;
-  const tokens = given.microBatchTokens;
-  return {
-    ...{
-      model: given.model,
-      parameters: model.numParameters,
-      dtype: model.dtype,
-      weights,
-      device: given.device,
-      adapterParameters,
-      recipe: given.recipe.name,
+/** What it takes, before a weight is read. An adapter that is new has its model as the reference. */
+async function tellTraining(
+  given: Given,
+  { algorithm, training }: Recipe,
+  { ranks, io }: { readonly ranks: number | undefined; readonly io: CommandIo },
+): Promise<MemoryPlan> {
+  const { microBatchTokens: tokens, device, zero, tensorParallel, rolloutRanks } = given;
+  // A GPU's cache is what training leaves; a rank that only trains has none.
+  const cacheGib = rolloutRanks > 0 ? 0 : (given.cacheGib ?? (device === "cpu" ? 1 : 0));
+  const { memory } = await tellMemory(
+    {
+      ...{ ...given, ...optimiserOf(training), lora: training.lora, zero, ranks, tensorParallel },
+      batch: { tokens, rows: tokens },
+      activationBytes: bytesOf(given.activationGib),
+      hasCritic: algorithm.advantage === "gae",
+      hasReference: algorithm.kl !== undefined && training.lora === undefined,
+      cacheBytes: cacheGib * 2 ** 30,
     },
-    numQuestions: task.questions.length,
-    memory: trainingMemory({
-      ...{
-        config,
-        dtype,
-        weights,
-        device: given.device,
-        adapterParameters,
-        ...optimiserOf(training),
-        ...{ zero: given.zero, ranks: learners.trainer.processGroup?.size },
-        tensorParallel: given.tensorParallel,
-        batch: { tokens, rows: tokens },
-      },
-      ...{ activationBytes: bytesOf(given.activationGib), hasCritic: critic !== undefined },
-      hasReference: reference !== undefined && reference !== model,
-      // A GPU's is what training leaves; a rank that only trains has none.
-      cacheBytes: roles ? 0 : (given.cacheGib ?? (given.device === "cpu" ? 1 : 0)) * 2 ** 30,
-    }),
-  };
+    io,
+  );
+  return memory;
 }
 
 /** What lint's quick checks found wrong. */
@@ -219,7 +206,7 @@ async function lintLines(
 }
 
 /** What a step of the plan takes, as measured on a few of its questions. */
-async function tellProbe(planned: RlOptions, { memory }: TrainingSettings, io: CommandIo): Promise<void> {
+async function tellProbe(planned: RlOptions, memory: MemoryPlan | undefined, io: CommandIo): Promise<void> {
   const { questions, rolloutSeconds, trainSeconds } = await probe(planned);
   const seconds = rolloutSeconds + trainSeconds;
   const parts = `${rolloutSeconds.toFixed(1)} s of rollouts, ${trainSeconds.toFixed(1)} s of training`;

@@ -1,0 +1,69 @@
+/** How many numbers a LoRA adapter has, before there is one. */
+import { SeekError } from "../../base/errors.ts";
+import type { DecoderConfig } from "../config/config.ts";
+
+/** Inputs and outputs of a layer's projections, and how many of each there are. */
+function projections(
+  config: DecoderConfig,
+): readonly (readonly [name: string, size: number, count: number])[] {
+  const { hiddenSize: d, intermediateSize: i, numExperts } = config;
+  const [q, k] = [config.numHeads * config.headDim, config.numKvHeads * config.headDim];
+  const experts = Math.max(1, numExperts);
+  return [
+    ["self_attn.q_proj", d + q, 1],
+    ["self_attn.k_proj", d + k, 1],
+    ["self_attn.v_proj", d + k, 1],
+    ["self_attn.o_proj", q + d, 1],
+    ["mlp.gate_proj", d + i, experts],
+    ["mlp.up_proj", d + i, experts],
+    ["mlp.down_proj", i + d, experts],
+  ];
+}
+
+/** Whether a target is a projection's name in a layer, or what stands behind a dot of it. */
+const isTarget = (name: string, layer: number, target: string): boolean =>
+  `.model.layers.${layer}.${name}`.endsWith(`.${target}`);
+
+/** Refuses a target that no projection has; experts have names of their family. */
+function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
+  if (config.numExperts > 0) return;
+  const names = projections(config).map(([name]) => name);
+  const layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
+  for (const target of targets) {
+    if (names.some((name) => layers.some((layer) => isTarget(name, layer, target)))) continue;
+    const known = names.map((name) => name.split(".").at(-1)).sort();
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `adapter: targets: no projection called ${target}; expected all-linear, or some of ${known.join(", ")}`,
+    );
+  }
+}
+
+/**
+ * Numbers of an adapter.
+ *
+ * @param config - shape of its model
+ * @param options - its `rank`, and the `targets` that it is put on
+ * @returns how many
+ * @throws ERR_ARGUMENT for a target that the model does not have
+ * @example
+ * await using adapter = await Adapter.create(model, { rank: 16 });
+ * assert.equal(adapterParameters(model.config, { rank: 16 }), adapter.numParameters);
+ */
+export function adapterParameters(
+  config: DecoderConfig,
+  {
+    rank,
+    targets = "all-linear",
+  }: { readonly rank: number; readonly targets?: readonly string[] | "all-linear" | undefined },
+): number {
+  if (targets !== "all-linear") checkTargets(config, targets);
+  let numbers = 0;
+  for (let layer = 0; layer < config.numLayers; layer += 1) {
+    for (const [name, size, count] of projections(config)) {
+      const isChosen = targets === "all-linear" || targets.some((target) => isTarget(name, layer, target));
+      if (isChosen) numbers += rank * size * count;
+    }
+  }
+  return numbers;
+}
