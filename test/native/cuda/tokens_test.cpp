@@ -53,12 +53,12 @@ TEST("a token's gradient is the sum over its places, in their order, and no othe
   });
 }
 
-TEST("gradients of a token with thousands of places and of rare ones are those of f64, in every order of threads") {
+TEST("gradients of a token with a thousand places and of rare ones are those of f64, in every order of threads") {
   // More places of one bucket than are listed at once; more columns than a block has.
-  const int64_t num_tokens = 3000, width = kIsRaceTest ? 8 : 1032, vocabulary = 1100;
+  const int64_t num_tokens = 2100, width = kIsRaceTest ? 8 : 1032, vocabulary = 1100;
   std::vector<int32_t> ids;
   for (int64_t t = 0; t < num_tokens; ++t) {
-    ids.push_back(static_cast<int32_t>(t % 2 == 0 ? 517 : t % 5 == 0 ? 5 : t * 7919 % vocabulary));
+    ids.push_back(static_cast<int32_t>(t % 4 != 0 ? 517 : t % 5 == 0 ? 5 : t * 7919 % vocabulary));
   }
   const auto grad = normals<float>(num_tokens * width, 2);
   const std::vector<float> before = normals<float>(vocabulary * width, 3);
