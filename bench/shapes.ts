@@ -1,6 +1,6 @@
 /** Sizes of the models that benchmarks compare on; `shapes.py` has the same for their peers. */
 
-/** The built-in world's model, and one that people use: Qwen2.5-0.5B's config. Weights are random. */
+/** The built-in world's model, and two that people use: Qwen2.5's configs of 0.5B and 7B. Weights are random. */
 export const shapes = {
   world: {
     vocabSize: 1500,
@@ -21,6 +21,16 @@ export const shapes = {
     numKvHeads: 2,
     maxPosition: 4096,
     tieEmbeddings: true,
+  },
+  "qwen2.5-7b": {
+    vocabSize: 152_064,
+    hiddenSize: 3584,
+    intermediateSize: 18_944,
+    numLayers: 28,
+    numHeads: 28,
+    numKvHeads: 4,
+    maxPosition: 4096,
+    tieEmbeddings: false,
   },
 } as const;
 

@@ -30,9 +30,9 @@ fi
 part tests 60 110 env SEEKRL_TEST_GPU=$device node --test --test-concurrency=4 $tests
 part numbers 30 60 node dist/bench/gpu/numbers.js --device $device --shape $shape $tiny
 part commands 30 60 commands
-part speed 40 80 node dist/bench/gpu/speed.js --device $device --shape $shape $tiny
+part speed 60 110 node dist/bench/gpu/speed.js --device $device $tiny
 if [ $dry = yes ]; then
-  needs_gpu peer 40
+  needs_gpu peer 50
 else
-  part peer 40 80 python3 bench/gpu/peer.py "$out/speed.txt"
+  part peer 50 90 python3 bench/gpu/peer.py "$out/speed.txt"
 fi

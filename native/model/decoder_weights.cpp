@@ -13,6 +13,7 @@
 #include "model/decoder.h"
 #include "model/stored/parameter_memory.h"
 #include "model/stored/stored_weights.h"
+#include "ops/parallel.h"
 
 namespace seekrl::model {
 
@@ -55,16 +56,21 @@ kernels::ScoreRule score_rule(const DecoderConfig& config, LayerType type) {
           type == LayerType::kSliding ? config.sliding_window : 0};
 }
 
-// Standard normals of the generator's stream `stream`, f32.
+// Standard normals of the generator's stream `stream`, f32. Each has its place in the stream, so that threads share them.
 at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
+  constexpr int64_t kPiece = 1 << 16;  // even, so that a pair lies in one
+  constexpr int64_t kWork = 64;        // of a number, in multiply-adds
   at::Tensor drawn = at::empty(shape, at::kFloat);
-  float* values = drawn.mutable_data_ptr<float>();
+  float* const values = drawn.mutable_data_ptr<float>();
   const int64_t count = drawn.numel();
-  for (int64_t i = 0; i < count; i += 2) {
-    const auto [first, second] = normal_pair(seed, stream, static_cast<uint64_t>(i / 2));
-    values[i] = static_cast<float>(first);
-    if (i + 1 < count) values[i + 1] = static_cast<float>(second);
-  }
+  ops::claim_items((count + kPiece - 1) / kPiece, kWork * count, [&](int64_t piece) {
+    const int64_t end = std::min(count, (piece + 1) * kPiece);
+    for (int64_t i = piece * kPiece; i < end; i += 2) {
+      const auto [first, second] = normal_pair(seed, stream, static_cast<uint64_t>(i / 2));
+      values[i] = static_cast<float>(first);
+      if (i + 1 < count) values[i + 1] = static_cast<float>(second);
+    }
+  });
   return drawn;
 }
 
