@@ -22,7 +22,7 @@ export const demoSize = { steps: 2, trajectories: 32 };
 
 async function evaluate(model: string, { folder, name }: { folder: string; name: string }): Promise<void> {
   const { code, stderr } = await runCli(
-    ...["eval", "--model", join(folder, model), "--recipe", "world", "--index", join(folder, "index")],
+    ...["eval", "--model", join(folder, model), "--recipe", "world", "--index", join(folder, "index-seed-0")],
     ...["--questions", join(folder, "questions.jsonl"), "--out", join(folder, name)],
   );
   if (code !== 0) throw new Error(stderr);
@@ -36,7 +36,7 @@ export async function makeRealRun(folder: string): Promise<RealRun> {
   await writeFile(join(folder, "questions.jsonl"), text);
   await evaluate("control-seed-0-quick", { folder, name: "imitation.jsonl" });
   await evaluate("multi-seed-0-quick", { folder, name: "after-rl.jsonl" });
-  return { folder, index: join(folder, "index"), run: join(folder, "multi-seed-0-quick") };
+  return { folder, index: join(folder, "index-seed-0"), run: join(folder, "multi-seed-0-quick") };
 }
 
 /** The segments of a trajectory as its log has them, read without the studio's server. */
