@@ -56,7 +56,8 @@ kernels::ScoreRule score_rule(const DecoderConfig& config, LayerType type) {
           type == LayerType::kSliding ? config.sliding_window : 0};
 }
 
-// Standard normals of the generator's stream `stream`, f32. Each has its place in the stream, so that threads share them.
+// Standard normals of the generator's stream `stream`, f32. Each has its place in the stream, so that threads share
+// them.
 at::Tensor normals(at::IntArrayRef shape, uint64_t seed, uint64_t stream) {
   constexpr int64_t kPiece = 1 << 16;  // even, so that a pair lies in one
   constexpr int64_t kWork = 64;        // of a number, in multiply-adds
