@@ -100,7 +100,7 @@ test("the page has the median and the worst ratio of every figure, the worst of 
   assert.ok(page.includes("| reading | tokens a second | 20 | 10 | 2 | **1.99** | the peer; b |"), page);
   assert.ok(page.includes("| reading | ms of one | 2 | 4 | 2 | **0.5** | the peer; b |"), page);
   assert.ok(
-    page.includes("- writing: torch could not be set up: no wheel for this Python\n- GPUs: needs a GPU"),
+    page.includes("- writing: torch could not be set up: no wheel for this Python\n- gpus: needs a GPU"),
     page,
   );
   for (const fact of [

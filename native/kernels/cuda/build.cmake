@@ -114,14 +114,6 @@ endif()
 # seekrl_cuda_race_test, which finds missing barriers. What the emulator itself must find is no business of the second.
 # libseekrl_emulated.so is the same as a device of libtorch's, for tests of what drives a GPU.
 file(GLOB CUDA_TEST_SOURCES CONFIGURE_DEPENDS test/native/cuda/*.cpp)
-# What is strict beside the emulator itself: locals hold a pattern until they are set, and each access is checked to be
-# aligned as a GPU wants it (emulator/alignment.h).
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(-ftrivial-auto-var-init=pattern SEEKRL_HAS_PATTERNS)
-set(STRICT_FLAGS -fsanitize=alignment)
-if(SEEKRL_HAS_PATTERNS)
-  list(APPEND STRICT_FLAGS -ftrivial-auto-var-init=pattern)
-endif()
 function(emulate target)
   target_include_directories(${target} PRIVATE test/native test/native/cuda)
   target_link_libraries(${target} PRIVATE seekrl_settings ${CMAKE_DL_LIBS})
@@ -131,6 +123,14 @@ endfunction()
 # The emulator switches stacks by hand, on these processors.
 if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
    AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64")
+  # What is strict beside the emulator itself: locals hold a pattern until they are set, and each access is checked to be
+  # aligned as a GPU wants it (emulator/alignment.h).
+  include(CheckCXXCompilerFlag)
+  check_cxx_compiler_flag(-ftrivial-auto-var-init=pattern SEEKRL_HAS_PATTERNS)
+  set(STRICT_FLAGS -fsanitize=alignment)
+  if(SEEKRL_HAS_PATTERNS)
+    list(APPEND STRICT_FLAGS -ftrivial-auto-var-init=pattern)
+  endif()
   set_source_files_properties(${CUDA_SOURCES} PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
   add_library(seekrl_emulated_kernels OBJECT ${CUDA_SOURCES})
   emulate(seekrl_emulated_kernels ${STRICT_FLAGS})
