@@ -29,7 +29,7 @@ using comm::nccl::UniqueId;
 
 constexpr auto kFailedCall = static_cast<Result>(1);
 
-bool is_planted(const std::string& fault) {
+bool has_fault(const std::string& fault) {
   const char* const given = std::getenv("SEEKRL_EMULATED_NCCL_FAULT");
   return given != nullptr && given == fault;
 }
@@ -65,9 +65,9 @@ using comm::nccl::Communicator;
 
 template <class Work>
 Result queued(Communicator* communicator, Work work) {
-  if (is_planted("call")) return kFailedCall;
+  if (has_fault("call")) return kFailedCall;
   submit([link = communicator->link, work] {
-    if (is_planted(std::to_string(link->num_begun++))) break_in(*link);
+    if (has_fault(std::to_string(link->num_begun++))) break_in(*link);
     if (!link->is_aborted) work(*link);
   });
   go_on();
@@ -102,7 +102,7 @@ EXPORT Result ncclGetUniqueId(UniqueId* id) {
 }
 
 EXPORT Result ncclCommInitRankConfig(Communicator** communicator, int size, UniqueId id, int rank, Config* config) {
-  if (config->magic != 0xcafebeef || is_planted("init")) return kFailedCall;
+  if (config->magic != 0xcafebeef || has_fault("init")) return kFailedCall;
   Shared* const shared = join_shared_memory(id.bytes, size);
   if (shared == nullptr) return kFailedCall;
   auto link = std::make_shared<Link>();
