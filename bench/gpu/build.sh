@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Builds the program that checks and measures the kernels: bench/gpu/build.sh FOLDER [ARCHITECTURE]. ARCHITECTURE is nvcc's
-# (native, sm_90), or emulated: the kernels as C++ on this machine's processor. What is newer than all sources stays.
-# JOBS: how many compilers work at once.
+# (native, sm_90), or emulated: the kernels as C++ on this machine's processor, where the one of `npm run build -- --tests` is
+# taken if it is there. What is newer than all sources stays. JOBS: how many compilers work at once.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 out=$1 architecture=${2:-native} jobs=${JOBS:-$(nproc)}
 program=$out/bench-$architecture
 mkdir -p "$out/objects-$architecture"
+tested=build/cmake/seekrl_gpu_bench_emulated
+if [ "$architecture" = emulated ] && [ -x $tested ]; then cp $tested "$program" && exit 0; fi
 kernels=$(find native/kernels/cuda -name '*.cu')
 drivers=$(ls bench/gpu/*.cpp | grep -v device_emulated)
 sources=$(find native/kernels bench/gpu test/native/cuda -name '*.cu' -o -name '*.cuh' -o -name '*.h' -o -name '*.cpp')

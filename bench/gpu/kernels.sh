@@ -1,17 +1,13 @@
 # The first half: every kernel in small against the emulator's results, under compute-sanitizer, and how fast each is.
 export bench=$build/bench-native fixtures=$carried/fixtures
-emulator=$build/bench-emulated
-# One of `npm run build -- --tests`.
-[ -x build/cmake/seekrl_gpu_bench_emulated ] && emulator=build/cmake/seekrl_gpu_bench_emulated
-
 if [ ! -d $fixtures ] || [ $dry = yes ]; then
   fixtures=$build/fixtures
   mkdir -p "$fixtures"
-  [ -x $emulator ] || part emulator 60 240 bash bench/gpu/build.sh "$build" emulated
-  part fixtures 5 60 "$emulator" --write "$fixtures"
+  part emulator 20 240 bash bench/gpu/build.sh "$build" emulated
+  part fixtures 5 60 "$build/bench-emulated" --write "$fixtures"
 fi
 if [ $dry = yes ]; then
-  bench=$emulator
+  bench=$build/bench-emulated
 elif [ -x $carried/bench ]; then
   bench=$carried/bench
 else

@@ -72,18 +72,11 @@ function pack() {
   run("tar", ["--use-compress-program=xz -T0", "-cf", archive, ...excluded, ...what]);
 }
 
-/** The emulator that `npm run build -- --tests` has built, or one built for this. */
-function emulator() {
-  const built = join(root, "build", "cmake", "seekrl_gpu_bench_emulated");
-  if (existsSync(built)) return built;
-  run("bash", ["bench/gpu/build.sh", build, "emulated"]);
-  return join(build, "bench-emulated");
-}
-
+run("bash", ["bench/gpu/build.sh", build, "emulated"]);
 run("bash", ["bench/gpu/build.sh", build, architecture]);
 rmSync(carried, { recursive: true, force: true });
 mkdirSync(join(carried, "fixtures"), { recursive: true });
-run(emulator(), ["--write", join(carried, "fixtures")]);
+run(join(build, "bench-emulated"), ["--write", join(carried, "fixtures")]);
 copyFileSync(join(build, `bench-${architecture}`), join(carried, "bench"));
 copyNode();
 pack();

@@ -18,6 +18,7 @@ import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
 import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
+import { usualRank } from "./form/adapter-size.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,
@@ -111,7 +112,13 @@ export class Adapter {
    */
   static async create(model: Model, options: LoraOptions = {}): Promise<Adapter> {
     checkOptions("Adapter.create", options, loraKinds);
-    const { rank = 16, alpha = 2 * rank, targets = "all-linear", rankStabilised = false, seed = 0 } = options;
+    const {
+      rank = usualRank,
+      alpha = 2 * rank,
+      targets = "all-linear",
+      rankStabilised = false,
+      seed = 0,
+    } = options;
     const config = { rank, alpha, targets, rankStabilised, dropout: 0, base: undefined };
     return Adapter.#make(model, config, seed);
   }

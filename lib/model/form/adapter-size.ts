@@ -2,6 +2,9 @@
 import { SeekError } from "../../base/errors.ts";
 import type { DecoderConfig } from "../config/config.ts";
 
+/** Width of an adapter that nobody asked for another of. */
+export const usualRank = 16;
+
 /** Inputs and outputs of a layer's projections, and how many of each there are. */
 function projections(
   config: DecoderConfig,
@@ -43,7 +46,7 @@ function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
  * Numbers of an adapter.
  *
  * @param config - shape of its model
- * @param options - its `rank`, and the `targets` that it is put on
+ * @param options - its `rank`, 16 unless given, and the `targets` that it is put on
  * @returns how many
  * @throws ERR_ARGUMENT for a target that the model does not have
  * @example
@@ -53,9 +56,12 @@ function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
 export function adapterParameters(
   config: DecoderConfig,
   {
-    rank,
+    rank = usualRank,
     targets = "all-linear",
-  }: { readonly rank: number; readonly targets?: readonly string[] | "all-linear" | undefined },
+  }: {
+    readonly rank?: number | undefined;
+    readonly targets?: readonly string[] | "all-linear" | undefined;
+  } = {},
 ): number {
   if (targets !== "all-linear") checkTargets(config, targets);
   let numbers = 0;

@@ -247,7 +247,7 @@ export class LearningModel implements ServedModel {
 /** The adapter of a folder, or a new one. */
 async function openAdapter({ model, folder, lora, seed = defaults.seed }: LearnOptions): Promise<Adapter> {
   const isKept = folder !== undefined && existsSync(join(folder, "adapter_config.json"));
-  return isKept ? Adapter.load(model, folder) : Adapter.create(model, { rank: 16, ...lora, seed });
+  return isKept ? Adapter.load(model, folder) : Adapter.create(model, { ...lora, seed });
 }
 
 /** The two versions that learning begins with, which are equal. */

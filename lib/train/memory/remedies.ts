@@ -1,5 +1,5 @@
 /** What makes a training fit that has no room. */
-import { adapterParameters } from "../../model/form/adapter-size.ts";
+import { adapterParameters, usualRank } from "../../model/form/adapter-size.ts";
 import { type TrainingSizes, trainingMemory } from "./plan.ts";
 
 /** A change, as the command line has it, and what the training takes then. */
@@ -32,9 +32,8 @@ function changesOf(sizes: TrainingSizes): Change[] {
   const small = { moments: "8-bit", masterWeights: false } as const;
   if (moments !== "8-bit") own.push(["--optimizer moments=8-bit", { moments: "8-bit" }]);
   own.push(["--optimizer moments=8-bit,masterWeights=false", small]);
-  const rank = 16;
-  const lora = { adapterParameters: adapterParameters(config, { rank }), hasReference: false };
-  return [...own, [`--lora ${rank}`, lora]];
+  const lora = { adapterParameters: adapterParameters(config), hasReference: false };
+  return [...own, [`--lora ${usualRank}`, lora]];
 }
 
 /**

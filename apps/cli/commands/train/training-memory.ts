@@ -39,7 +39,7 @@ async function adapterNumbers(
   }
   if (lora === undefined) return undefined;
   const { adapterParameters } = await import("../../../../lib/model/form/adapter-size.ts");
-  return adapterParameters(config, { rank: 16, ...lora });
+  return adapterParameters(config, lora);
 }
 
 async function freeBytesOf(device: string): Promise<number | undefined> {
