@@ -8,6 +8,7 @@ export {
 } from "./reward/group.ts";
 export { type JudgeOptions, judgeReward, relevanceReward, type Verdict } from "./reward/judge.ts";
 export { exactMatch, f1 } from "./reward/metrics/metrics.ts";
+export type { FaithfulOption } from "./reward/metrics/plain-score.ts";
 export { type AnswerScores, type RulesName, scoreAnswer } from "./reward/metrics/rules.ts";
 export { type OverlongOptions, overlongPenalty, repetitionPenalty } from "./reward/penalties.ts";
 export type { Spoken } from "./reward/reading.ts";
@@ -42,7 +43,6 @@ export {
   reSearchScore,
 } from "./reward/systems/re-search.ts";
 export {
-  type FaithfulOption,
   type FormatScores,
   formatReward,
   retrievalReward,

@@ -10,6 +10,7 @@ import { checkPacking } from "./checks/loop/packing.ts";
 import { checkSearchAnswers } from "./checks/loop/search-answers.ts";
 import { checkStuckSearch } from "./checks/loop/stuck-search.ts";
 import { checkUnscoredText } from "./checks/loop/unscored-text.ts";
+import { checkAcceptedAnswers } from "./checks/text/accepted-answers.ts";
 import { checkChatTemplate } from "./checks/text/chat-template.ts";
 import { checkEndOfTurn } from "./checks/text/end-of-turn.ts";
 import { checkPrefix } from "./checks/text/prefix.ts";
@@ -31,7 +32,13 @@ export interface LintReport {
   readonly conversations: readonly { readonly name: string; readonly spans: readonly TrainedSpan[] }[];
 }
 
-const before = [checkChatTemplate, checkTokenizerModel, checkTags, checkLimits] as const;
+const before = [
+  checkChatTemplate,
+  checkTokenizerModel,
+  checkTags,
+  checkLimits,
+  checkAcceptedAnswers,
+] as const;
 
 const after: readonly ((all: Conversations) => Finding | Promise<Finding>)[] = [
   checkVerbatimIds,

@@ -34,6 +34,8 @@ export interface LintSubject {
   readonly model: Policy;
   readonly reward: Reward;
   readonly question: Question;
+  /** All that the model is to be trained on: their accepted answers are looked at. @default the one question */
+  readonly questions?: readonly Question[];
   /** Ids that end a text for the model: of generation_config.json, or of config.json. @default what the tokenizer says */
   readonly endIds?: readonly number[];
   /** How rows become one loss. @default "token-mean" */
@@ -57,6 +59,7 @@ export const subjectKinds: OptionKinds<LintSubject> = {
   model: "object",
   reward: "function",
   question: "object",
+  questions: "list",
   endIds: "list",
   aggregation: "any",
   turns: "object",

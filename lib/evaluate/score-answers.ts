@@ -2,6 +2,7 @@
 import { SeekError } from "../base/errors.ts";
 import { type JsonRow, readJsonRows, rowError } from "../data/files/jsonl.ts";
 import { answerMeant, questionFromRow } from "../data/question.ts";
+import type { FaithfulOption } from "../reward/metrics/plain-score.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
 import { isRolloutRow, type LoggedAnswer, rolloutAnswer } from "./rollout-row.ts";
 
@@ -39,13 +40,18 @@ const predictionColumns = ["pred_ans", "prediction", "pred"] as const;
  *
  * @param path - the file
  * @param rules - whose rules
+ * @param options - as those of `scoreAnswer`
  * @returns the scores, row by row
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT (with file:line) when a row lacks something
  */
-export async function* scoreAnswers(path: string, rules: RulesName): AsyncGenerator<ScoredAnswer> {
+export async function* scoreAnswers(
+  path: string,
+  rules: RulesName,
+  options?: FaithfulOption,
+): AsyncGenerator<ScoredAnswer> {
   for await (const row of readJsonRows(path)) {
     const { id, question, answers, prediction, meant } = answeredIn(row);
-    yield { id, question, answers, prediction, ...scoreAnswer(meant, answers, rules) };
+    yield { id, question, answers, prediction, ...scoreAnswer(meant, answers, rules, options) };
   }
 }
 

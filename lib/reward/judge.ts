@@ -129,7 +129,7 @@ function lastObject(text: string): Readonly<Record<string, unknown>> | undefined
 const mostBraces = 64;
 
 /**
- * Points for an answer that a judge finds right, none for another or for no answer.
+ * Points for an answer that a judge finds right, none for another, an empty one or none.
  *
  * @param chat - the judge
  * @param judging - `points` for a right answer, `@default` 1; instructions
@@ -145,7 +145,8 @@ export function judgeReward(
   checkOptions("judgeReward", judging, { points: "number", prompt: "string", retries: "number" });
   const { points = 1, ...options } = judging;
   return async (trajectory, question, { signal } = {}) => {
-    if (trajectory.answer === undefined) return 0;
+    // A judge that is asked about nothing may call it right.
+    if (trajectory.answer === undefined || trajectory.answer.trim() === "") return 0;
     const verdict = await judgeAnswer(chat, question, trajectory.answer, { ...options, signal });
     if ("failure" in verdict) throw new SeekError("ERR_REMOTE", verdict.failure);
     return verdict.isRight ? points : 0;

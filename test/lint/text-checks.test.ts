@@ -191,3 +191,10 @@ test("an engine that stops at other bytes than the tokenizer's is noticed", asyn
   assert.match(stops?.evidence ?? "", /goes on after <\/(search|answer)>|ended a turn at token/);
   await engine.close();
 });
+
+test("accepted answers of which normalisation leaves nothing are named", async () => {
+  const subject = await subjectOf();
+  const answered = (...answers: string[]) => ({ id: "q7", question: "Which is right?", answers });
+  const questions = [answered("Rome"), answered("Rome", "The"), answered("A")];
+  await assertFails({ ...subject, questions }, [[/accepted answers/, /question q7: "The".*\(and 1 more\)/]]);
+});

@@ -1,5 +1,6 @@
 /** BLEU over a corpus of answers (Papineni et al. 2002), with the 13a tokeniser of mteval. */
 import { splitWhitespace } from "../../text/words/normalize.ts";
+import { hasWords } from "./plain-score.ts";
 
 /**
  * Cuts a text into the tokens of mteval's version 13a: ASCII punctuation stands alone, except that full stops and
@@ -35,7 +36,8 @@ interface BleuPair {
 }
 
 /**
- * BLEU-4 of a whole corpus, without smoothing: 0 as soon as one order of n-grams has no match.
+ * BLEU-4 of a whole corpus, without smoothing: 0 as soon as one order of n-grams has no match. Of an answer without letters
+ * or digits nothing matches where an accepted one has some.
  *
  * @param pairs - answers with their accepted answers, at least one each
  * @returns 0 to 1
@@ -49,10 +51,11 @@ export function bleu(pairs: readonly BleuPair[]): number {
   for (const { answer, accepted } of pairs) {
     const given = bleuTokens(answer);
     const references = accepted.map(bleuTokens);
+    const isSaid = hasWords(answer) || !accepted.some(hasWords);
     givenLength += given.length;
     acceptedLength += Math.min(...references.map(({ length }) => length));
     for (let order = 1; order <= 4; order += 1) {
-      matches[order - 1]! += countMatches(given, references, order);
+      if (isSaid) matches[order - 1]! += countMatches(given, references, order);
       possible[order - 1]! += Math.max(0, given.length - order + 1);
     }
   }

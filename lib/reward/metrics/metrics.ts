@@ -2,6 +2,7 @@
 
 import { answerWords, normalizeAnswer } from "../../text/words/normalize.ts";
 import { pythonPattern } from "../../text/words/python-pattern.ts";
+import { checkFaithful, type FaithfulOption, hasWords, plainScore } from "./plain-score.ts";
 
 /** How the words of an answer and of an accepted answer overlap. */
 interface Overlap {
@@ -11,18 +12,23 @@ interface Overlap {
 }
 
 /**
- * Whether the answer equals an accepted one after normalisation.
+ * Whether the answer equals an accepted one after normalisation. An accepted answer of which normalisation leaves nothing,
+ * such as "A", is compared in lower case alone, here and in all scores below.
  *
  * @param answer - what the policy said
  * @param accepted - the accepted answers (aliases); without any, only an empty answer is right, here and in all scores below
+ * @param options - `faithful` takes "A" and an empty answer for equal, as the originals do, `@default` false
  * @returns 1 or 0
  * @example
  * assert.equal(exactMatch("the Paris.", ["Paris", "Paris, France"]), 1);
  */
-export function exactMatch(answer: string, accepted: readonly string[]): number {
-  const given = normalizeAnswer(answer);
-  if (accepted.length === 0) return Number(given === "");
-  return accepted.some((gold) => normalizeAnswer(gold) === given) ? 1 : 0;
+export function exactMatch(
+  answer: string,
+  accepted: readonly string[],
+  options: FaithfulOption = {},
+): number {
+  checkFaithful("exactMatch", options);
+  return best(answer, accepted, (given, gold) => Number(given.join(" ") === gold.join(" ")), options);
 }
 
 /**
@@ -32,10 +38,9 @@ export function exactMatch(answer: string, accepted: readonly string[]): number 
  * @example
  * assert.equal(coverage("It is Paris, France", ["Paris"]), 1);
  */
-export function coverage(answer: string, accepted: readonly string[]): number {
-  const given = normalizeAnswer(answer);
-  if (accepted.length === 0) return Number(given === "");
-  return accepted.some((gold) => given.includes(normalizeAnswer(gold))) ? 1 : 0;
+export function coverage(answer: string, accepted: readonly string[], options: FaithfulOption = {}): number {
+  checkFaithful("coverage", options);
+  return best(answer, accepted, (given, gold) => Number(given.join(" ").includes(gold.join(" "))), options);
 }
 
 /**
@@ -46,18 +51,21 @@ export function coverage(answer: string, accepted: readonly string[]): number {
  * @example
  * assert.equal(f1("President James Madison", ["James Madison"]), 0.8);
  */
-export function f1(answer: string, accepted: readonly string[]): number {
-  return best(answer, accepted, "f1");
+export function f1(answer: string, accepted: readonly string[], options: FaithfulOption = {}): number {
+  checkFaithful("f1", options);
+  return best(answer, accepted, (given, gold) => overlapOf(given, gold).f1, options);
 }
 
 /** The share of the answer's words that an accepted answer has, 0 to 1. */
-export function precision(answer: string, accepted: readonly string[]): number {
-  return best(answer, accepted, "precision");
+export function precision(answer: string, accepted: readonly string[], options: FaithfulOption = {}): number {
+  checkFaithful("precision", options);
+  return best(answer, accepted, (given, gold) => overlapOf(given, gold).precision, options);
 }
 
 /** The share of an accepted answer's words that the answer has, 0 to 1. */
-export function recall(answer: string, accepted: readonly string[]): number {
-  return best(answer, accepted, "recall");
+export function recall(answer: string, accepted: readonly string[], options: FaithfulOption = {}): number {
+  checkFaithful("recall", options);
+  return best(answer, accepted, (given, gold) => overlapOf(given, gold).recall, options);
 }
 
 /**
@@ -79,15 +87,24 @@ export function patternCoverage(answer: string, accepted: readonly string[]): nu
 
 function matchesAny(answer: string, accepted: readonly string[], frame: (pattern: string) => string): number {
   const given = normalizeAnswer(answer);
-  return accepted.some((pattern) => pythonPattern(frame(pattern)).test(given)) ? 1 : 0;
+  // A pattern such as `\d*` matches nothing at all, which is no answer.
+  return hasWords(answer) && accepted.some((pattern) => pythonPattern(frame(pattern)).test(given)) ? 1 : 0;
 }
 
 const closedAnswers = new Set(["yes", "no", "noanswer"]);
 
-function best(answer: string, accepted: readonly string[], score: keyof Overlap): number {
-  const words = answerWords(answer);
-  if (accepted.length === 0) return Number(words.length === 0);
-  return accepted.reduce((most, gold) => Math.max(most, overlapOf(words, answerWords(gold))[score]), 0);
+function best(
+  answer: string,
+  accepted: readonly string[],
+  compare: (given: readonly string[], gold: readonly string[]) => number,
+  { faithful = false }: FaithfulOption,
+): number {
+  const given = answerWords(answer);
+  if (accepted.length === 0) return Number(faithful ? given.length === 0 : answer.trim() === "");
+  return accepted.reduce((most, gold) => {
+    const plain = faithful ? undefined : plainScore(answer, gold, answerWords);
+    return Math.max(most, plain ?? compare(given, answerWords(gold)));
+  }, 0);
 }
 
 /**

@@ -1,5 +1,6 @@
 /** ROUGE (Lin 2004) as the Python package `rouge` has it, which FlashRAG scores with: sets of words, not counts. */
 import { splitWhitespace } from "../../text/words/normalize.ts";
+import { hasWords } from "./plain-score.ts";
 
 /** F values, each 0 to 1. */
 export interface RougeScores {
@@ -13,7 +14,7 @@ export interface RougeScores {
 
 /**
  * How much of an answer stands in an accepted one and the other way round; of several accepted answers the best, for each
- * value by itself. An answer without a word has 0.
+ * value by itself. An answer without letters or digits has 0 against an accepted one with some.
  *
  * @param answer - as it was given
  * @param accepted - the accepted answers
@@ -22,7 +23,9 @@ export interface RougeScores {
  * assert.ok(rouge("the cat sat", ["the cat sat down"]).rougeL > 0.85);
  */
 export function rouge(answer: string, accepted: readonly string[]): RougeScores {
-  const all = accepted.map((each) => scoresOf(sentencesOf(answer), sentencesOf(each)));
+  const isBlank = answer.trim() === "";
+  const compared = hasWords(answer) ? accepted : accepted.filter((each) => !isBlank && !hasWords(each));
+  const all = compared.map((each) => scoresOf(sentencesOf(answer), sentencesOf(each)));
   const best = (name: keyof RougeScores): number => Math.max(0, ...all.map((scores) => scores[name]));
   return { rouge1: best("rouge1"), rouge2: best("rouge2"), rougeL: best("rougeL") };
 }

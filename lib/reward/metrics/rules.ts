@@ -3,6 +3,7 @@
 import { checkArgument } from "../../base/check-options.ts";
 import { answerWords, spacedWords } from "../../text/words/normalize.ts";
 import { overlapOf, patternCoverage, patternMatch } from "./metrics.ts";
+import { checkFaithful, type FaithfulOption, plainScore } from "./plain-score.ts";
 
 /** All scores of one answer, each 0 to 1 and each the best over the accepted answers. */
 export interface AnswerScores {
@@ -23,7 +24,7 @@ interface Rules {
   /** Whether `yes`, `no` and `noanswer` overlap with themselves only. */
   readonly closed: boolean;
   readonly acc: "coverEm1" | "coverEm2";
-  /** Accepted answers without a word are none, and two answers without a word overlap wholly. @default false */
+  /** Accepted answers that are blank are none; faithful: all without a word. @default false */
   readonly emptyMatches?: boolean;
   /** Accepted answers are regular expressions to exact match and accuracy. @default false */
   readonly patterns?: boolean;
@@ -64,24 +65,37 @@ export type RulesName = keyof typeof answerRules;
 export const rulesNames = Object.keys(answerRules) as RulesName[];
 
 /**
- * Every score of one answer by one system's rules.
+ * Every score of one answer by one system's rules, but for their quirk that an empty answer is right where the accepted one
+ * is "A": an accepted answer of which normalisation leaves nothing is compared in lower case alone.
  *
  * @param answer - what was said
  * @param accepted - the accepted answers (aliases); without any, an empty answer has every score and another none
  * @param system - whose rules
+ * @param options - `faithful` keeps the quirk, `@default` false
  * @returns scores from 0 to 1
  * @throws ERR_ARGUMENT for an unknown system
  * @example
  * const { em, coverEm1, coverEm2 } = scoreAnswer("Madison, James", ["James Madison"], "flashrag");
  * assert.deepEqual([em, coverEm1, coverEm2], [0, 1, 0]);
  */
-export function scoreAnswer(answer: string, accepted: readonly string[], system: RulesName): AnswerScores {
+export function scoreAnswer(
+  answer: string,
+  accepted: readonly string[],
+  system: RulesName,
+  options: FaithfulOption = {},
+): AnswerScores {
+  checkFaithful("scoreAnswer", options);
+  const { faithful = false } = options;
   if (!Object.hasOwn(answerRules, system)) checkArgument("scoreAnswer: system", system, rulesNames);
   const { words, closed, acc, emptyMatches = false, patterns = false }: Rules = answerRules[system];
   const given = words(answer);
-  const golds = accepted.map((gold) => words(gold)).filter((gold) => !emptyMatches || gold.length > 0);
-  if (golds.length === 0) return everyScore(Number(given.length === 0));
-  const scores = golds.map((gold) => against(given, gold, closed));
+  const isGold = (gold: string): boolean => (faithful ? words(gold).length > 0 : gold.trim() !== "");
+  const golds = emptyMatches ? accepted.filter(isGold) : accepted;
+  if (golds.length === 0) return everyScore(Number(faithful ? given.length === 0 : answer.trim() === ""));
+  const scores = golds.map((gold) => {
+    const plain = faithful ? undefined : plainScore(answer, gold, words);
+    return plain === undefined ? against(given, words(gold), closed) : everyScore(plain);
+  });
   const best = (name: keyof (typeof scores)[number]): number => Math.max(0, ...scores.map((s) => s[name]));
   return {
     em: patterns ? patternMatch(answer, accepted) : best("em"),

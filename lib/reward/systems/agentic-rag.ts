@@ -2,7 +2,9 @@
 import { checkOptions } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { agenticBlocks } from "../../rollout/grammars/agentic-grammar.ts";
+import { lastAnswer } from "../../rollout/grammars/grammar.ts";
 import { exactMatch } from "../metrics/metrics.ts";
+import { hasWords } from "../metrics/plain-score.ts";
 import { countOf, policyText, type Spoken, wholeText } from "../reading.ts";
 import { policyAnswer } from "../reward.ts";
 
@@ -23,7 +25,7 @@ interface AgenticPoints {
 
 /**
  * The original's table, entry by entry: 0.2 for each tag of reasoning, backtrack and summary that occurs, 0.2 for each of
- * up to three searches (beyond three only a fine of 0.2 for each further one), 0.4 for exactly one answer.
+ * up to three searches (beyond three only a fine of 0.2 for each further one), 0.4 for exactly one answer that says something.
  *
  * @param trajectory - its segments
  * @param options - `faithful` counts the prompt's and the observations' tags too, `@default` false
@@ -40,7 +42,8 @@ export function agenticPoints(
     .map((tag) => ({ name: tag, points: tagPoints, tags: [tag] }));
   const searches = Math.min(countOf(text, "<search>"), countOf(text, "</search>"));
   const paid = searches <= mostSearches ? searches : mostSearches - searches;
-  const hasOneAnswer = countOf(text, "<answer>") === 1 && countOf(text, "</answer>") === 1;
+  const isSaid = faithful || hasWords(lastAnswer(text) ?? "");
+  const hasOneAnswer = isSaid && countOf(text, "<answer>") === 1 && countOf(text, "</answer>") === 1;
   const rest = [
     { name: "search", points: tagPoints * paid, tags: ["<search>", "</search>"] },
     { name: "answer", points: hasOneAnswer ? answerTagPoints : 0, tags: ["<answer>", "</answer>"] },
@@ -49,14 +52,14 @@ export function agenticPoints(
 }
 
 /**
- * Points for form by the original's table: 2.2 at most. It counts what the policy wrote; the original counts the
- * prompt's tags too, which its prompt names, so that no answer is ever the only one.
+ * Points for form by the original's table: 2.2 at most. It counts what the policy wrote, and no answer without letters or
+ * digits; the original counts the prompt's tags too, which its prompt names, so that no answer is ever the only one.
  *
  * @param trajectory - its segments
  * @param options - `faithful` counts as the original does, `@default` false
  * @returns at most 2.2; negative with very many searches
  * @example
- * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<reasoning></reasoning><answer></answer>" } as const;
+ * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<reasoning></reasoning><answer>Rome</answer>" } as const;
  * assert.equal(agenticFormatReward({ segments: [said] }), 0.8);
  */
 export function agenticFormatReward(
@@ -164,7 +167,7 @@ class FormReader {
       case "answer":
         if (this.hasAnswered) return "a second answer";
         this.hasAnswered = true;
-        return isEmpty ? "an empty answer" : undefined;
+        return hasWords(content) ? undefined : "an answer without letters or digits";
       case "reasoning":
         this.#retractable += 1;
         return isEmpty ? "an empty reasoning" : undefined;

@@ -3,7 +3,8 @@ import { checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { r1SearcherTags } from "../../rollout/formats/r1-searcher.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
-import { scoreAnswer } from "../metrics/rules.ts";
+import { hasWords } from "../metrics/plain-score.ts";
+import { type AnswerScores, scoreAnswer } from "../metrics/rules.ts";
 import { countOf, policyText, responseText, type Spoken } from "../reading.ts";
 
 /** One of the two stages of training, or reinforcement learning of a base model in a single stage. */
@@ -36,7 +37,7 @@ export type SearchedText = Spoken & Pick<Trajectory, "rounds">;
 
 /**
  * R1-Searcher's reward. By default tags are counted in the policy's words alone, a search is one that was made, and a
- * policy that writes documents by itself has bad form.
+ * policy that writes documents by itself, or a wrong answer without letters or digits, has bad form.
  *
  * @param options - stage and variant
  * @returns a reward; from 0 to 1 (paper) or -1 to 2 (code) in stage 1, else from the penalty to 1
@@ -54,14 +55,17 @@ export function r1SearcherReward(
     const text = faithful ? responseText(trajectory) : policyText(trajectory);
     const searches = faithful ? searchesInText(text) : searchesMade(trajectory, text);
     const answer = r1SearcherAnswer(text);
-    const isAnswerFormed = hasAnswerForm(text);
+    const scores =
+      answer === undefined ? undefined : scoreAnswer(answer, answers, "r1-searcher", { faithful });
+    const isSaid = faithful || scores?.em === 1 || hasWords(answer ?? "");
+    const isAnswerFormed = isSaid && hasAnswerForm(text);
     if (stage === 1) {
-      const isCovered = answer !== undefined && scoreAnswer(answer, answers, "r1-searcher").coverEm1 === 1;
+      const isCovered = scores?.coverEm1 === 1;
       const base = variant === "paper" ? 0 : isCovered ? 1 : -1;
       return base + (isAnswerFormed ? 0.5 : 0) + (searches !== undefined && searches > 0 ? 0.5 : 0);
     }
     const isFormed = isAnswerFormed && searches !== undefined && !breaksRules(text, answer, options);
-    return earned(answer, answers, kind) - (isFormed ? 0 : penaltyOf(stage, variant));
+    return earned(scores, kind) - (isFormed ? 0 : penaltyOf(stage, variant));
   };
 }
 
@@ -69,15 +73,10 @@ function penaltyOf(stage: R1SearcherStage, variant: "paper" | "code"): number {
   return variant === "code" && stage === 2 ? 1 : 2;
 }
 
-function earned(
-  answer: string | undefined,
-  accepted: readonly string[],
-  kind: "f1" | "em" | "cover",
-): number {
-  if (answer === undefined) return kind === "f1" ? 0 : -1;
-  const { f1, em, coverEm1 } = scoreAnswer(answer, accepted, "r1-searcher");
-  if (kind === "f1") return f1;
-  return (kind === "em" ? em : coverEm1) === 1 ? 1 : -1;
+/** Without an answer there are no scores. */
+function earned(scores: AnswerScores | undefined, kind: "f1" | "em" | "cover"): number {
+  if (kind === "f1") return scores?.f1 ?? 0;
+  return (kind === "em" ? scores?.em : scores?.coverEm1) === 1 ? 1 : -1;
 }
 
 /**

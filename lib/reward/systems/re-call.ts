@@ -6,6 +6,7 @@ import type { Trajectory } from "../../rollout/trajectory.ts";
 import { boxedIn } from "../../text/boxed.ts";
 import { parseJsonCall } from "../../tools/json-calls.ts";
 import { f1 } from "../metrics/metrics.ts";
+import { hasWords } from "../metrics/plain-score.ts";
 import { countOf, type Spoken } from "../reading.ts";
 import { type Reasoned, type ReSearchRewardOptions, reSearchRewardKinds } from "./re-search.ts";
 
@@ -37,10 +38,13 @@ export function reCallScore(
   const last = turns.at(-1) ?? "";
   const isOver = faithful ? !last.endsWith(endOfText) : stop !== "answer" && stop !== "eos";
   const boxed = boxedIn(withoutThoughts(last));
-  const earned = boxed === undefined ? 0 : f1(boxed, answers);
+  const earned = boxed === undefined ? 0 : f1(boxed, answers, { faithful });
   const faults = turns.map((turn) => turnFault(turn, faithful));
   const fault = isOver ? "over length" : (faults.find(Boolean) ?? answerFault(last, boxed));
   if (fault !== undefined) return { score: variant === "paper" ? earned : 0, reason: fault };
+  if (!faithful && earned === 0 && !hasWords(boxed ?? "")) {
+    return { score: 0, reason: "an answer without letters or digits" };
+  }
   const floored = faithful && earned > 0 ? earned : Math.max(formScore, earned);
   const reason = earned === 0 ? `wrong answer but good format: ${boxed}` : `correct answer, f1 ${earned}`;
   return { score: floored, reason };

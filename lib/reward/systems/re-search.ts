@@ -4,6 +4,7 @@ import type { Question } from "../../data/question.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { boxedIn } from "../../text/boxed.ts";
 import { f1 } from "../metrics/metrics.ts";
+import { hasWords } from "../metrics/plain-score.ts";
 import { countOf, type Spoken, wholeText } from "../reading.ts";
 
 /** A score and why. */
@@ -40,7 +41,8 @@ const formScore = 0.1;
 
 /**
  * Scores a conversation and says why. By default only the policy's words count: an observation stands for one pair of
- * result tags, and a policy that writes such tags by itself is malformed; the conversation must end with its answer.
+ * result tags, and a policy that writes such tags by itself is malformed; the conversation must end with its answer, and a
+ * wrong answer without letters or digits earns nothing.
  *
  * @param trajectory - segments and stop reason
  * @param question - its accepted answers
@@ -66,6 +68,8 @@ export function reSearchScore(
   const isOver = trajectory.stop !== "answer" && trajectory.stop !== "eos";
   const reason = fault ?? (isOver ? "over length" : boxed === undefined ? "no boxed answer" : undefined);
   if (reason !== undefined) return { score: variant === "paper" ? earned : 0, reason };
+  if (earned === 0 && !hasWords(boxed ?? ""))
+    return { score: 0, reason: "an answer without letters or digits" };
   return explain(Math.max(formScore, earned), earned, boxed ?? "");
 }
 
@@ -92,7 +96,7 @@ function scoreText(response: string, answers: readonly string[], endOfText: stri
   if (!response.endsWith(endOfText)) return { score: 0, reason: "over length" };
   const boxed = boxedIn(answerBlock(response) ?? "");
   if (boxed === undefined) return { score: 0, reason: boxFault };
-  const earned = f1(boxed, answers);
+  const earned = f1(boxed, answers, { faithful: true });
   return explain(earned > 0 ? earned : formScore, earned, boxed);
 }
 

@@ -3,6 +3,7 @@ import { checkOptions, type OptionKinds, optionsOf } from "../../base/check-opti
 import type { Question } from "../../data/question.ts";
 import type { Segment } from "../../rollout/trajectory.ts";
 import { coverage, exactMatch } from "../metrics/metrics.ts";
+import { type FaithfulOption, hasWords } from "../metrics/plain-score.ts";
 import { answerOfWholeText, foundIn, type Spoken, wholeText } from "../reading.ts";
 import { policyAnswer } from "../reward.ts";
 
@@ -21,12 +22,6 @@ const scoreKinds: OptionKinds<FormatScores> = { structure: "number", final: "num
 /** Of an option that is {@link FormatScores}. */
 export const formatScoresKind = optionsOf<FormatScores>(scoreKinds);
 
-/** How a reward reads. */
-export interface FaithfulOption {
-  /** Reads prompt and observations as if the policy had written them, as the original does. @default false */
-  readonly faithful?: boolean;
-}
-
 /**
  * Exact match as RAG-R1 and Search-R1 compute it, over the whole text: a policy without an answer is scored by the
  * prompt's example. `emReward` reads the policy's words only.
@@ -37,14 +32,16 @@ export interface FaithfulOption {
  */
 export function wholeTextEmReward(trajectory: Spoken, question: Question): number {
   const answer = answerOfWholeText(trajectory);
-  return answer === undefined ? 0 : exactMatch(answer, question.answers);
+  return answer === undefined ? 0 : exactMatch(answer, question.answers, { faithful: true });
 }
 
 /**
- * Exact match with points for form: right and well formed 1, right otherwise `1 - structure`; wrong or without answer
- * but well formed `structure`, and `retrieval` more when an accepted answer was found; wrong otherwise `final`.
+ * Exact match with points for form: right and well formed 1, right otherwise `1 - structure`; wrong but well formed
+ * `structure`, and `retrieval` more when an accepted answer was found; wrong otherwise `final`. A wrong answer without
+ * letters or digits earns nothing.
  *
- * @param scores - points of the parts, and how to read
+ * @param scores - points of the parts; `faithful` reads prompt and observations as if the policy had written them, and pays
+ *   an empty answer's form, as the original does
  * @returns a reward
  * @example
  * const said = { kind: "policy", tokens: Int32Array.of(1), text: "<answer> Paris </answer>" } as const;
@@ -58,10 +55,11 @@ export function formatReward(
   const { structure = 0.2, final = 0.1, retrieval = 0, faithful = false } = scores;
   return (trajectory, { answers }) => {
     const answer = faithful ? answerOfWholeText(trajectory) : policyAnswer(trajectory);
-    const isRight = answer !== undefined && exactMatch(answer, answers) === 1;
+    const isRight = answer !== undefined && exactMatch(answer, answers, { faithful }) === 1;
+    if (!faithful && !isRight && !hasWords(answer ?? "")) return 0;
     const isFormed = faithful ? isTextWellFormed(wholeText(trajectory)) : isWellFormed(trajectory);
     if (isRight) return isFormed ? 1 : 1 - structure;
-    if (isFormed) return structure + (hasFound(trajectory, answers) ? retrieval : 0);
+    if (isFormed) return structure + (hasFound(trajectory, answers, { faithful }) ? retrieval : 0);
     return answer === undefined ? 0 : final;
   };
 }
@@ -131,8 +129,10 @@ function isTextWellFormed(text: string): boolean {
 }
 
 /** Whether an accepted answer stands in what was found: the recall of the conversation's searches. */
-function hasFound({ segments }: Spoken, accepted: readonly string[]): boolean {
-  return segments.some(({ kind, text }) => kind === "observation" && coverage(foundIn(text), accepted) === 1);
+function hasFound({ segments }: Spoken, accepted: readonly string[], options?: FaithfulOption): boolean {
+  return segments.some(
+    ({ kind, text }) => kind === "observation" && coverage(foundIn(text), accepted, options) === 1,
+  );
 }
 
 /**

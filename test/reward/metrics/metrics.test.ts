@@ -42,13 +42,14 @@ test("letters, digits, marks and white space of every script count as in Python"
 
 test("exact match, coverage, F1, precision and recall equal FlashRAG's", () => {
   const round = (value: number): number => Math.round(value * 1e6) / 1e6;
+  const faithful = { faithful: true };
   for (const { pred, gold, ...expected } of cases.qa) {
     const actual = {
-      em: exactMatch(pred, gold),
-      acc: coverage(pred, gold),
-      f1: round(f1(pred, gold)),
-      precision: round(precision(pred, gold)),
-      recall: round(recall(pred, gold)),
+      em: exactMatch(pred, gold, faithful),
+      acc: coverage(pred, gold, faithful),
+      f1: round(f1(pred, gold, faithful)),
+      precision: round(precision(pred, gold, faithful)),
+      recall: round(recall(pred, gold, faithful)),
     };
     assert.deepEqual(actual, expected, JSON.stringify({ pred, gold }));
   }

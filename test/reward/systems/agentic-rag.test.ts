@@ -39,7 +39,7 @@ test("actions that make no sense earn nothing, and more of them never earn more"
     ["words outside of tags", [turn("so <answer> Rome </answer>")]],
     ["<search> is not closed", [turn("<search> a"), answer]],
     ["no action", [turn(""), answer]],
-    ["an empty answer", [turn("<answer></answer>")]],
+    ["an answer without letters or digits", [turn("<answer></answer>")]],
   ];
   for (const [fault, segments] of faults) {
     const played = trajectory(...segments);

@@ -28,6 +28,10 @@ export const scoreAnswersCommand = command({
         "JSON Lines or a JSON array of {question, answer or golden_answers, pred_ans or prediction}, or a rollout log of ReSearch",
       ),
     rules: z.enum(rulesNames).default("flashrag").describe("whose metric rules"),
+    faithful: z
+      .boolean()
+      .default(false)
+      .describe('an empty answer is right where the accepted one is "A" or "The", as the originals have it'),
     passAt: z
       .array(z.int().min(1))
       .optional()
@@ -39,10 +43,10 @@ export const scoreAnswersCommand = command({
     out: z.string().optional().describe("file for one JSON line of scores per prediction"),
     ...judgeOptions,
   }),
-  run: async ({ predictions, rules, passAt = [], overlap, out, judge }, io) => {
+  run: async ({ predictions, rules, faithful, passAt = [], overlap, out, judge }, io) => {
     const scored: ScoredAnswer[] = [];
     for (const path of predictions) {
-      for await (const answer of scoreAnswers(path, rules)) scored.push(answer);
+      for await (const answer of scoreAnswers(path, rules, { faithful })) scored.push(answer);
     }
     const passed = meanPassAtK(scored, passAt);
     const means = meanScores(scored);

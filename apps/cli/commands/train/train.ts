@@ -145,7 +145,7 @@ async function trainStage(
   const planned: RlOptions = { ...made, learners: opened.learners };
   const settings = { recipe: given.recipe.name, numQuestions: planned.task.questions.length };
   for (const line of settingsLines(settings, recipe)) io.log(line);
-  for (const line of await lintLines(policy, recipe, { parts, question: planned.task.questions[0]! }))
+  for (const line of await lintLines(policy, recipe, { parts, questions: planned.task.questions }))
     io.log(line);
   const [asked, held] = [recipe.training.batchQuestions, planned.task.questions.length];
   if (asked > held) {
@@ -194,10 +194,10 @@ async function tellTraining(
 async function lintLines(
   { policy: model, tokenizer }: LocalPolicy,
   { reward }: Recipe,
-  { parts, question }: { readonly parts: AgentParts; readonly question: Question },
+  { parts, questions }: { readonly parts: AgentParts; readonly questions: readonly Question[] },
 ): Promise<string[]> {
   const { quickLint } = await import("../../../lint/lint.ts");
-  const findings = quickLint({ parts, tokenizer, model, reward, question });
+  const findings = quickLint({ parts, tokenizer, model, reward, questions, question: questions[0]! });
   return findings.flatMap(({ status, check, evidence }) =>
     status === "fail"
       ? [`warning: a check of lint fails: ${check}: ${evidence}. Remedy: see seekrl lint`]
