@@ -24,7 +24,8 @@ const numFeedback = 48;
 const shape = { vocabSize: 1500, hiddenSize: 128, intermediateSize: 384, numLayers: 4, numHeads: 4 };
 await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape, numKvHeads: 2, maxPosition: 8192, tieEmbeddings: true });
-await using engine = await Engine.open(model);
+const promptLookup = false;
+await using engine = await Engine.open(model, { promptLookup });
 
 const tokens = (length: number, salt: number): Int32Array =>
   Int32Array.from({ length }, (_, t) => (t * 31 + salt * 7) % 1500);
@@ -55,4 +56,5 @@ for (let i = 0; i < Number(values.rounds); i += 1) {
 }
 const median = (sample: number[]): number => sample.sort((a, b) => a - b)[Math.floor(sample.length / 2)]!;
 const [forgetMs, anewMs] = [median(forgetting), median(anew)];
-process.stdout.write(`${JSON.stringify({ context, popped, forgetMs, anewMs, ratio: anewMs / forgetMs })}\n`);
+const result = { promptLookup, context, popped, forgetMs, anewMs, ratio: anewMs / forgetMs };
+process.stdout.write(`${JSON.stringify(result)}\n`);

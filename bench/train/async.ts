@@ -89,6 +89,8 @@ function recipeWith(algorithm: Algorithm): Recipe {
   };
 }
 
+const promptLookup = true;
+
 async function run(seed: number, staleness: number) {
   const out = await mkdtemp(join(tmpdir(), "seekrl-async-"));
   try {
@@ -96,7 +98,7 @@ async function run(seed: number, staleness: number) {
     const { algorithm, batch } = given(staleness);
     const recipe = recipeWith(algorithm);
     const model = join(packageRoot, "world", "hasty");
-    await using policy = await openLocalPolicy({ model }, { seed });
+    await using policy = await openLocalPolicy({ model }, { seed, promptLookup });
     await native().setNumThreads(Number(values.threads));
     const parts = agentPartsOf(policy, recipe, late(opened.search));
     await using learners = await openLearners(policy.policy, recipe.algorithm, optimiserOf(recipe.training));
@@ -118,7 +120,7 @@ async function run(seed: number, staleness: number) {
     const { em } = await evaluateHeldOut(questions, plain, { reward: recipe.reward, seed });
     const sum = (name: string): number => logged.reduce((all, metrics) => all + (metrics[name] ?? 0), 0);
     return {
-      ...{ seed, staleness, seconds, stepsPerHour: (steps * 3600) / seconds },
+      ...{ promptLookup, seed, staleness, seconds, stepsPerHour: (steps * 3600) / seconds },
       processorSeconds: (user + system) / 1e6,
       ...{ rollout: sum("seconds/rollout"), train: sum("seconds/train"), em },
       ...{ stale: sum("staleness/mean") / steps, ratio: sum("correction/ratio") / steps },

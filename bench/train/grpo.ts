@@ -47,7 +47,10 @@ const [numTurns, maxTokens, rank] = [values.turns, values.new, values.lora].map(
 await native().setNumThreads(Number(values.threads));
 await using model = await Model.create({ ...shape }, { dtype });
 const policy = rank > 0 ? await Adapter.create(model, { rank }) : model;
-await using engine = await Engine.open(policy, { cacheBytes: Number(values.cacheGib) * 2 ** 30 });
+// Random weights repeat themselves, which a peer's step by step decoding does not gain from.
+const promptLookup = false;
+const cacheBytes = Number(values.cacheGib) * 2 ** 30;
+await using engine = await Engine.open(policy, { cacheBytes, promptLookup });
 await using trainer = await Trainer.open(policy, {
   activationBytes: Number(values.activationGib) * 2 ** 30,
 });
@@ -102,6 +105,7 @@ const median = (sample: number[]): number =>
   Number(sample.sort((a, b) => a - b)[sample.length >> 1]!.toFixed(3));
 const timed = steps.slice(1);
 const result = {
+  promptLookup,
   rolloutSeconds: median(timed.map(({ rollout }) => rollout)),
   trainSeconds: median(timed.map(({ train }) => train)),
   seconds: median(timed.map(({ rollout, train }) => rollout + train)),

@@ -1,9 +1,12 @@
 /** Prompt-lookup decoding gives the tokens and the bits of plain decoding, in fewer steps where text is copied. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { defined } from "../../lib/base/defined.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import type { EngineOptions } from "../../lib/engine/engine-options.ts";
 import type { GenerateOptions, Span } from "../../lib/engine/span.ts";
+import { quantisedForms } from "../../lib/model/weights-form.ts";
+import { dice } from "../dice.ts";
 import { letters, prompt, sameSpans, tinyModel } from "./models.ts";
 
 /** Prompts in which much stands twice. */
@@ -20,9 +23,9 @@ interface Told {
 async function continueAll(
   options: GenerateOptions,
   sizes: EngineOptions,
-  dtype: "float32" | "bfloat16" = "float32",
+  form: Parameters<typeof tinyModel>[0] = {},
 ): Promise<Told> {
-  const model = await tinyModel({ dtype });
+  const model = await tinyModel(form);
   const engine = await Engine.open(model, { tokenizer: letters, ...sizes });
   const continued = prompts.map(async (ids, seed) => {
     const sequence = engine.open(ids, { seed });
@@ -51,6 +54,7 @@ const ways: readonly (readonly [string, GenerateOptions, EngineOptions?])[] = [
   ["limited", { maxTokens: 40, temperature: 0.5, topP: 0.8, topK: 20 }],
   ["penalised", { maxTokens: 40, temperature: 0.3, frequencyPenalty: 0.1, badWords: [[3, 4], [9]] }],
   ["stopped", { maxTokens: 60, temperature: 0, stop: ["A", "7", "q)"], stopIds: [96, 12, 40] }],
+  ["constrained", { maxTokens: 20, temperature: 0.2, constraint: { regex: "[ -~]+" } }],
   ["short of blocks", { maxTokens: 40, temperature: 0 }, { numBlocks: 16, blockTokens: 16 }],
   ["short of places", { maxTokens: 40, temperature: 0 }, { maxBatchTokens: 12, maxBatchSequences: 3 }],
 ];
@@ -64,13 +68,52 @@ for (const [name, options, sizes = {}] of ways) {
   });
 }
 
-test("in bf16, too", async () => {
-  const options = { maxTokens: 40, temperature: 0 };
-  const plain = await continueAll(options, { promptLookup: false }, "bfloat16");
-  const drafted = await continueAll(options, {}, "bfloat16");
-  sameSpans(drafted.spans, plain.spans);
-  assert.ok(drafted.numAccepted > 0);
-});
+const forms: Readonly<Record<string, Parameters<typeof tinyModel>[0]>> = {
+  float32: {},
+  bfloat16: { dtype: "bfloat16" },
+  ...Object.fromEntries(quantisedForms.map((weights) => [weights, { weights }])),
+  ...Object.fromEntries(
+    quantisedForms.map((weights) => [`${weights} in bf16`, { weights, dtype: "bfloat16" }]),
+  ),
+};
+
+/** A sampler of any kind; low temperatures, so that text repeats itself. */
+function anySampler(roll: (sides: number) => number): GenerateOptions {
+  const either = <Value>(value: Value): Value | undefined => (roll(2) === 0 ? value : undefined);
+  return defined({
+    maxTokens: 20 + roll(30),
+    temperature: roll(4) * 0.1,
+    topP: either(0.5 + roll(5) / 10),
+    topK: either(1 + roll(30)),
+    minP: either(roll(10) / 100),
+    repetitionPenalty: either(0.9 + roll(3) / 10),
+    frequencyPenalty: either(roll(3) / 10),
+    presencePenalty: either(roll(3) / 10),
+    logitBias: either({ [roll(90)]: roll(5), [roll(90)]: -roll(5) }),
+    badWords: either([[roll(90)], [roll(90), roll(90)]]),
+    stop: either([String.fromCharCode(33 + roll(90))]),
+    entropies: roll(2) === 0,
+    topLogprobs: roll(4),
+  }) as GenerateOptions;
+}
+
+for (const [name, form] of Object.entries(forms)) {
+  test(`no sampler's tokens, log-probabilities and entropies depend on drafts: ${name}`, async () => {
+    const roll = dice(name.length);
+    let numAccepted = 0;
+    const samplers = [
+      { maxTokens: 40, temperature: 0 },
+      ...Array.from({ length: 6 }, () => anySampler(roll)),
+    ];
+    for (const sampler of samplers) {
+      const plain = await continueAll(sampler, { promptLookup: false }, form);
+      const drafted = await continueAll(sampler, {}, form);
+      sameSpans(drafted.spans, plain.spans);
+      numAccepted += drafted.numAccepted;
+    }
+    assert.ok(numAccepted > 0);
+  });
+}
 
 test("text that repeats takes fewer steps", async () => {
   const model = await tinyModel();

@@ -38,7 +38,7 @@ export async function checkRecords(played: readonly Played[], options: CheckOpti
 /** Takes every step of the history again, on what `replies.jsonl` holds, and compares what was promoted last. */
 async function learnAgain({ out, learn }: CheckOptions): Promise<string> {
   const [history, replies, rewards] = [await historyOf(out), await repliesOf(out), await rewardsOf(out)];
-  await using policy = await openLocalPolicy({ model: join(out, "model") }, {});
+  await using policy = await openLocalPolicy({ model: join(out, "model") }, { promptLookup: true });
   const { model } = policy;
   const { rank = 16 } = learn;
   let stable = await Adapter.create(model, { rank, seed: 0 });

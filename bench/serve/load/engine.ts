@@ -11,13 +11,16 @@ export interface EngineRound {
 
 /** What a round gave. */
 export interface EngineRate {
+  readonly promptLookup: boolean;
   readonly numTokens: number;
   readonly seconds: number;
   readonly cpuSeconds: number;
 }
 
+// As the server has it.
+const promptLookup = true;
 const [model = ""] = process.argv.slice(2);
-await using policy = await openLocalPolicy({ model }, {});
+await using policy = await openLocalPolicy({ model }, { promptLookup });
 const { engine, tokenizer, chatTemplate } = policy;
 
 async function reply(client: number, round: number, maxTokens: number): Promise<number> {
@@ -42,7 +45,8 @@ async function measure({ numClients, numRounds, maxTokens }: EngineRound): Promi
   };
   await Promise.all(Array.from({ length: numClients }, client));
   const { user, system } = process.cpuUsage(cpu);
-  return { numTokens, seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 };
+  const seconds = (performance.now() - started) / 1000;
+  return { promptLookup, numTokens, seconds, cpuSeconds: (user + system) / 1e6 };
 }
 
 process.stdout.write("ready\n");

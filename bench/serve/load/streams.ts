@@ -57,6 +57,7 @@ async function overHttp(served: Served, numClients: number): Promise<Rate> {
   const { user, system } = process.cpuUsage(cpu);
   const after = await figuresOf(served);
   return {
+    promptLookup: true,
     ...{ numTokens, seconds, clientCpuSeconds: (user + system) / 1e6, numChunkBytes: numBytes / numTokens },
     cpuSeconds: after(lines.cpu) - before(lines.cpu),
     loopP99Ms: 1000 * after(lines.loopP99),
