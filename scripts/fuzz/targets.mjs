@@ -10,6 +10,7 @@ import { Tokenizer } from "../../dist/lib/text/tokenizers/tokenizer.js";
 import { Trainer } from "../../dist/lib/train/learner/trainer.js";
 import { epochs, sft } from "../../dist/lib/train/sft.js";
 import { tinyModel as letterModel, letters, prompt } from "../../dist/test/engine/models.js";
+import { goldenRows, writeBlockModel } from "../../dist/test/model/gguf/block-model.js";
 import { byteLetter, writeGguf } from "../../dist/test/model/gguf/fixture.js";
 import { filled, tinySequence, tinyShape } from "../../dist/test/train/tiny.js";
 import { changedGrammar, changedSchema } from "./constraints.mjs";
@@ -89,6 +90,11 @@ async function prepareGguf(folder) {
     await within(Model.create({ ...wideShape, architecture }, { seed: i, std: 0.2 }), (model) =>
       writeGguf(join(folder, `${type}.gguf`), model, { type, tokenizer: ggufTokenizer() }),
     );
+  }
+  const sizes = { hiddenSize: 256, feedForward: 256, isTied: false };
+  for (const type of [...goldenRows().keys()].filter((each) => !numForms.includes(each))) {
+    const own = join(folder, `${type}.gguf`);
+    await writeBlockModel({ own }, { ...sizes, typeOf: () => type }, ggufTokenizer());
   }
 }
 

@@ -22,7 +22,8 @@ using test::ScratchFile;
 
 namespace {
 
-constexpr const char* kDtypes[] = {"F32", "F16", "BF16", "Q8_0", "Q4_0", "Q4_K", "Q6_K"};
+constexpr const char* kDtypes[] = {"F32",  "F16",  "BF16", "Q4_0", "Q4_1", "Q5_0",   "Q5_1",   "Q8_0",
+                                   "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS", "MXFP4"};
 constexpr uint64_t kOffset = 3;  // no number lies where its type could be read
 
 std::string random_bytes(size_t count, uint64_t stream) {

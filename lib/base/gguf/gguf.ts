@@ -6,7 +6,7 @@ import { GgufCursor, type GgufValue, Truncated } from "./gguf-cursor.ts";
 /** A tensor of the file. */
 export interface GgufTensor {
   readonly name: string;
-  /** ggml's name, for example `Q4_K`; `type <n>` for one without a name here. */
+  /** ggml's name, for example `Q4_K`; of a type that is not read with its number, `IQ1_S (19)`. */
   readonly type: string;
   /** Row-major: the last counts neighbours in memory. */
   readonly shape: readonly number[];
@@ -21,11 +21,21 @@ export interface GgufFile {
   readonly tensors: readonly GgufTensor[];
 }
 
-/** ggml's names of the types that are common, by number; native/model/gguf/ggml_blocks.cpp knows their sizes. */
-const typeNames: Readonly<Record<number, string>> = {
-  ...{ 0: "F32", 1: "F16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0" },
-  ...{ 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 30: "BF16" },
+/** ggml's names of the types whose numbers are read (native/model/gguf/ggml_blocks.cpp), by their own numbers. */
+const readTypes: Readonly<Record<number, string>> = {
+  ...{ 0: "F32", 1: "F16", 30: "BF16", 2: "Q4_0", 3: "Q4_1", 6: "Q5_0", 7: "Q5_1", 8: "Q8_0" },
+  ...{ 10: "Q2_K", 11: "Q3_K", 12: "Q4_K", 13: "Q5_K", 14: "Q6_K", 20: "IQ4_NL", 23: "IQ4_XS", 39: "MXFP4" },
 };
+/** The others of ggml.h, with those that it has given up. */
+const otherTypes: Readonly<Record<number, string>> = {
+  ...{ 4: "Q4_2", 5: "Q4_3", 9: "Q8_1", 15: "Q8_K", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S" },
+  ...{ 21: "IQ3_S", 22: "IQ2_S", 24: "I8", 25: "I16", 26: "I32", 27: "I64", 28: "F64", 29: "IQ1_M" },
+  ...{ 31: "Q4_0_4_4", 32: "Q4_0_4_8", 33: "Q4_0_8_8", 34: "TQ1_0", 35: "TQ2_0", 36: "IQ4_NL_4_4" },
+  ...{ 37: "IQ4_NL_4_8", 38: "IQ4_NL_8_8", 40: "NVFP4", 41: "Q1_0", 42: "Q2_0" },
+};
+
+/** The types whose numbers are read. */
+export const ggufTypes: readonly string[] = Object.values(readTypes);
 
 const magic = 0x46554747;
 /** Real headers hold a vocabulary of some megabytes. */
@@ -42,8 +52,9 @@ function readTensor(cursor: GgufCursor, path: string): GgufTensor {
   const numSizes = cursor.u32();
   if (numSizes > 4) throw formatError(path, `tensor ${name}: expected up to 4 sizes, got ${numSizes}`);
   const shape = Array.from({ length: numSizes }, () => cursor.count()).reverse();
-  const type = cursor.u32();
-  return { name, type: typeNames[type] ?? `type ${type}`, shape, offset: cursor.count() };
+  const number = cursor.u32();
+  const type = readTypes[number] ?? `${otherTypes[number] ?? "unknown"} (${number})`;
+  return { name, type, shape, offset: cursor.count() };
 }
 
 /** Places of tensors count from the end of the header; here from the beginning of the file, and inside it. */

@@ -2,7 +2,7 @@
 import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../../base/addon/models.ts";
 import { expectFormat, formatError } from "../../base/errors.ts";
-import { type GgufFile, type GgufTensor, readGguf } from "../../base/gguf/gguf.ts";
+import { type GgufFile, type GgufTensor, ggufTypes, readGguf } from "../../base/gguf/gguf.ts";
 import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
 /** What {@link readGgufModel} finds. */
@@ -70,6 +70,17 @@ function kindOf({ metadata, path }: GgufFile): { name: string; kind: Kind } {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (kind !== undefined) return { name, kind };
   throw formatError(path, `general.architecture: expected ${Object.keys(kinds).join(", ")}, got ${name}`);
+}
+
+/** Before any weight is read: a file of many gigabytes may have one such tensor. */
+function checkTypes({ tensors, path }: GgufFile): void {
+  const other = tensors.find(({ type }) => !ggufTypes.includes(type));
+  if (other === undefined) return;
+  throw formatError(
+    path,
+    `${other.name}: type: expected ${ggufTypes.join(", ")}, got ${other.type}; take a file of this model in one of these, ` +
+      "or make one with llama-quantize",
+  );
 }
 
 /** The architecture's own numbers and texts. @throws ERR_FORMAT for one that could change the computation and is not known here */
@@ -186,6 +197,7 @@ export async function readGgufModel(path: string): Promise<GgufModel> {
   const file = await readGguf(path);
   checkWhole(file);
   const { name, kind } = kindOf(file);
+  checkTypes(file);
   const config = await configOf(file, name, kind);
   const pairedHeads = (tensor: string): number | undefined => {
     if (!kind.isPaired) return undefined;

@@ -10,7 +10,7 @@ namespace {
 BlockFormat format_of(const StoredTensor& stored) {
   if (const BlockFormat* format = block_format(stored.dtype)) return *format;
   fail(ErrorCode::kFormat, stored.path, ": ", stored.name,
-       ": type: expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K, got ", stored.dtype);
+       ": type: expected F32, F16, BF16 or a type of GGUF's blocks, got ", stored.dtype);
 }
 
 }  // namespace

@@ -60,8 +60,6 @@ const broken: readonly (readonly [string, Buffer, RegExp])[] = [
     ]),
     /rope_freqs.weight ends beyond the file's/,
   ],
-  ["a type that is not supported", withValues({ type: "Q5_K", bytes: new Uint8Array(704) }), /type.*Q5_K/],
-  ["a type that nobody knows", withValues({ type: "none", bytes: new Uint8Array(704) }), /type 99/],
   ["another architecture", changed({ "general.architecture": "mamba" }), /general.architecture.*mamba/],
   ["a key that might count", changed({ "llama.logit_scale": 2 }), /llama.logit_scale/],
   ["experts", changed({ "llama.expert_count": 8 }), /expert_count/],

@@ -7,12 +7,15 @@ import type { Model } from "../../../lib/model/model.ts";
 export interface WrittenTensor {
   readonly name: string;
   readonly shape: readonly number[];
+  /** A name, or a number of a type that is not read. */
   readonly type: string;
   readonly bytes: Uint8Array;
 }
 
+/** As ggml.h counts them. */
 const typeNumbers: Readonly<Record<string, number>> = {
-  ...{ F32: 0, F16: 1, Q4_0: 2, Q8_0: 8, Q4_K: 12, Q5_K: 13, Q6_K: 14, BF16: 30 },
+  ...{ F32: 0, F16: 1, Q4_0: 2, Q4_1: 3, Q5_0: 6, Q5_1: 7, Q8_0: 8, Q2_K: 10, Q3_K: 11, Q4_K: 12, Q5_K: 13 },
+  ...{ Q6_K: 14, IQ4_NL: 20, IQ4_XS: 23, BF16: 30, MXFP4: 39 },
 };
 
 function u32(value: number): Buffer {
@@ -69,7 +72,7 @@ export function ggufBytes(
   const data: Uint8Array[] = [];
   for (const { name, shape, type, bytes } of tensors) {
     head.push(text(name), u32(shape.length), ...[...shape].reverse().map(u64));
-    head.push(u32(typeNumbers[type] ?? 99), u64(offset));
+    head.push(u32(typeNumbers[type] ?? Number(type)), u64(offset));
     data.push(bytes, padding(bytes.length));
     offset += bytes.length + padding(bytes.length).length;
   }

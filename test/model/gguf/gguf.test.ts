@@ -1,6 +1,6 @@
 /** GGUF files: the model of a folder converted computes what the folder's does. */
 import assert from "node:assert/strict";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -12,7 +12,6 @@ import { runCli } from "../../cli/run-cli.ts";
 import { projectRoot } from "../../project.ts";
 import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { byteLetter, writeGguf } from "./fixture.ts";
-import { withValues } from "./tiny.ts";
 
 const golden = join(projectRoot, "test", "golden", "model");
 let folder = "";
@@ -90,22 +89,6 @@ test("Q4_0 keeps its codes where weights are int4", async () => {
   // Codes and scales are the same; products round activations to 8 bits.
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
   assert.ok(mean > 0 && mean < 0.05, `${mean}`);
-});
-
-interface Golden {
-  readonly blocks: string;
-  readonly f32: string;
-}
-
-test("quantised blocks are widened to the bits that ggml gives", async () => {
-  const text = await readFile(join(golden, "gguf", "blocks.json"), "utf8");
-  for (const [type, { blocks, f32 }] of Object.entries(JSON.parse(text) as Record<string, Golden>)) {
-    const path = join(folder, "blocks.gguf");
-    await writeFile(path, withValues({ type, bytes: Buffer.from(blocks, "hex") }));
-    await using model = await Model.load(path);
-    const values = await model.parameter("model.layers.0.self_attn.v_proj.weight");
-    assert.equal(Buffer.from(values.buffer).toString("hex"), f32, type);
-  }
 });
 
 test("generate takes a GGUF file for a model folder", async () => {
