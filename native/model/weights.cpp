@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "base/new_file.h"
-#include "model/gguf/stored_rows.h"
+#include "model/gguf/quantise_stored.h"
 #include "model/parallel/all_check.h"
 #include "model/stored/finite.h"
 #include "model/stored/stored_numbers.h"
@@ -28,14 +28,6 @@ namespace {
 bool is_ignored(const std::string& name, const DecoderConfig& config) {
   if (name == "lm_head.weight") return config.tie_embeddings;
   return name.find(".rotary_emb.inv_freq") != std::string::npos;
-}
-
-void quantise_stored(ops::QuantWeight& weight, const StoredTensor& stored) {
-  require(stored.dtype != "I16", ErrorCode::kFormat, stored.path, ": ", stored.name, ": expected weights, got I16");
-  const MappedFile file(stored.path);
-  const StoredRows stored_rows(stored, file);
-  ops::quantise(weight, stored.path + ": " + stored.name,
-                [&](float* rows, int64_t first, int64_t count) { stored_rows.read(first, count, rows); });
 }
 
 // Where a tied model's head stands too: transformers unties one whose head differs, and loaded as the config says it

@@ -48,13 +48,19 @@ int64_t StoredRows::place_of(int64_t row) const {
   return row + place % half * 2 + place / half - place;
 }
 
-void StoredRows::read(int64_t first, int64_t count, float* to) const {
+void StoredRows::each(int64_t first, int64_t count, const Visit& visit) const {
   const auto* bytes = reinterpret_cast<const uint8_t*>(file_.data()) + offset_;
-  for (int64_t row = first; row < first + count; ++row, to += columns_) {
-    format_.widen(bytes + static_cast<size_t>(place_of(row)) * row_bytes_, columns_ / format_.size, to);
+  for (int64_t row = first; row < first + count; ++row) {
+    visit(row, bytes + static_cast<size_t>(place_of(row)) * row_bytes_);
   }
   file_.release(offset_ + static_cast<size_t>(first) * row_bytes_,
                 static_cast<size_t>(count - 1) * row_bytes_ + own_bytes_);
+}
+
+void StoredRows::read(int64_t first, int64_t count, float* to) const {
+  each(first, count, [&](int64_t row, const uint8_t* blocks) {
+    format_.widen(blocks, columns_ / format_.size, to + (row - first) * columns_);
+  });
 }
 
 }  // namespace seekrl::model

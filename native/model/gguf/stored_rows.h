@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/mapped_file.h"
 #include "model/gguf/ggml_blocks.h"
@@ -22,7 +23,10 @@ class StoredRows {
 
   int64_t count() const { return count_; }
   int64_t columns() const { return columns_; }
-  // Rows [first, first + count), [count, columns]; the file's memory is given back behind them.
+  // Rows [first, first + count) as their blocks lie in the file, whose memory is given back afterwards.
+  using Visit = std::function<void(int64_t row, const uint8_t* blocks)>;
+  void each(int64_t first, int64_t count, const Visit& visit) const;
+  // The same rows, [count, columns].
   void read(int64_t first, int64_t count, float* to) const;
 
  private:

@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { type BlockModel, blockSizeOf, goldenRows, writeBlockModel } from "./block-model.ts";
-import { withTensors } from "./tiny.ts";
+import { withTensors, withValues } from "./tiny.ts";
 
 const types = [
   ...["F32", "F16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K"],
@@ -96,6 +96,17 @@ for (const [mix, { wide, narrow, better }] of Object.entries(mixes)) {
       await sameAsPlain({ hiddenSize: 64, feedForward: 256, isTied, typeOf });
   });
 }
+
+test("Q4_0 keeps its codes and scales where weights are int4, whichever codes a block has", async () => {
+  const rows = golden.get("Q4_0");
+  assert.ok(rows !== undefined);
+  const path = join(folder, "int4.gguf");
+  const bytes = rows.blocks.subarray(6 * 8 * 18, 10 * 8 * 18);
+  await writeFile(path, withValues({ type: "Q4_0", bytes }));
+  await using kept = await Model.load(path, { weights: "int4" });
+  const values = await kept.parameter("model.layers.0.self_attn.v_proj.weight");
+  assert.deepEqual(values, rows.numbers.slice(6 * 256, 10 * 256));
+});
 
 test("every type of ggml that is not read is refused by name and number, with those that are", async () => {
   const names: Readonly<Record<number, string>> = {
