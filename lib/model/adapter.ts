@@ -11,14 +11,15 @@ import {
   wholeKind,
 } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
-import { makeFolder, writeFileAtomic } from "../base/files/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
+import { replaceFiles } from "../base/files/replace-files.ts";
 import { projectionsOf, refuseTargets } from "./adapter-targets.ts";
 import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
-import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
 import { usualRank } from "./form/adapter-size.ts";
+import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,
@@ -240,7 +241,7 @@ export class Adapter {
   }
 
   /**
-   * Writes a folder that Hugging Face's peft and SeekRL both read, each file whole or not at all. Where projections of
+   * Writes a folder that Hugging Face's peft and SeekRL both read, all of it or nothing. Where projections of
    * the adapter are no modules of transformers' model (Phi-3's fused ones, experts), peft refuses the folder by its
    * `peft_type`: {@link Adapter.merge} and save the model for other programs. The form of the model (`dtype`, `weights`)
    * is noted beside the tensors, and the commands load it so again.
@@ -250,13 +251,18 @@ export class Adapter {
    */
   async save(folder: string): Promise<void> {
     checkArgument("adapter.save: folder", folder, "string");
-    await makeFolder(folder);
     const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
-    await this.handle.write(join(folder, adapterFile), header);
     const config = { ...this.#config, targets: this.shape.targets, ...this.#base() };
     const names = this.handle.tensors().map(({ name }) => name);
     const text = peftConfigText(config, { isForPeft: areModules(names, this.config) });
-    await writeFileAtomic(join(folder, adapterConfigFile), text);
+    await replaceFiles(folder, {
+      opener: adapterConfigFile,
+      write: async (staging) => {
+        await this.handle.write(join(staging, adapterFile), header);
+        await writeFileAtomic(join(staging, adapterConfigFile), text);
+      },
+      isOld: (name) => /^adapter_model\.(safetensors|bin)$/.test(name),
+    });
   }
 
   /** A model of the hub by its name there, which holds on every machine. */

@@ -1,8 +1,8 @@
 /** Writes a model folder that Hugging Face's libraries and SeekRL both read. */
-import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { OptionKinds } from "../base/check-options.ts";
-import { makeFolder, writeFileAtomic } from "../base/files/files.ts";
+import { writeFileAtomic } from "../base/files/files.ts";
+import { replaceFiles } from "../base/files/replace-files.ts";
 import type { StoredEntry } from "./fused.ts";
 import { indexFile, type StoredDtype, weightsFile } from "./model-folder.ts";
 import { safetensorsHeader, storedBytes } from "./safetensors.ts";
@@ -60,13 +60,8 @@ async function writeIndex(folder: string, shards: readonly Shard[], names: reado
   await writeFileAtomic(join(folder, indexFile), `${JSON.stringify(index, null, 2)}\n`);
 }
 
-/** Weights of an earlier save that the files just written replace. */
-async function removeOthers(folder: string, kept: readonly string[]): Promise<void> {
-  const isWeights = /^model(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?$/;
-  for (const file of await readdir(folder)) {
-    if (isWeights.test(file) && !kept.includes(file)) await rm(join(folder, file));
-  }
-}
+/** Weights of an earlier save. */
+const weightsPattern = /^model(-\d{5}-of-\d{5})?\.safetensors(\.index\.json)?$/;
 
 /** What is written of a model. */
 interface SavedParts {
@@ -89,7 +84,7 @@ export type WriteWeights = (
 ) => Promise<void>;
 
 /**
- * Writes config.json and the weights, each file whole or not at all.
+ * Writes config.json and the weights, all of them or none.
  *
  * @param write writes a file of weights
  * @param folder made when missing; weights of an earlier save in it are replaced. Undefined where another rank has it
@@ -102,7 +97,19 @@ export async function saveModel(
   folder: string | undefined,
   options: SavedParts,
 ): Promise<void> {
-  if (folder !== undefined) await makeFolder(folder);
+  if (folder === undefined) return await writeParts(write, undefined, options);
+  await replaceFiles(folder, {
+    opener: "config.json",
+    write: (staging) => writeParts(write, staging, options),
+    isOld: (name) => weightsPattern.test(name),
+  });
+}
+
+async function writeParts(
+  write: WriteWeights,
+  folder: string | undefined,
+  options: SavedParts,
+): Promise<void> {
   const { dtype } = options;
   const shards = cutIntoShards(options.tensors, dtype, options.maxShardBytes);
   const names = shardNames(shards.length);
@@ -117,5 +124,4 @@ export async function saveModel(
   const { dtype: _, ...rest } = options.config; // what newer releases of transformers call torch_dtype
   const content = { ...rest, torch_dtype: dtype };
   await writeFileAtomic(join(folder, "config.json"), `${JSON.stringify(content, null, 2)}\n`);
-  await removeOthers(folder, shards.length > 1 ? [...names, indexFile] : names);
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { indexInfo } from "../../lib/index-folder/info.ts";
+import { randomFrom } from "../dice.ts";
 import { killedPassages, type Moment, runAndKill } from "./killed.ts";
 
 const root = await mkdtemp(join(tmpdir(), "seekrl-kill-"));
@@ -21,6 +22,10 @@ export async function sizeOf(folder: string): Promise<number> {
 }
 
 export const delays = [0, 25, 70];
+
+const random = randomFrom(8);
+/** Milliseconds from the beginning of a build to its end, as many as make 20 moments with its stages. */
+export const manyDelays = Array.from({ length: 16 }, () => Math.round(200 * random()));
 
 export async function afterEach(
   moments: readonly Moment[],

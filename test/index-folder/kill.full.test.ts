@@ -7,7 +7,7 @@ import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { addToIndex } from "../../lib/index-folder/change/edit.ts";
 import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { afterEach, delays, first, second, sizeOf, whole } from "./kill-moments.ts";
+import { afterEach, delays, first, manyDelays, second, sizeOf, whole } from "./kill-moments.ts";
 
 /** Files of an index that the clock and the machine have no part in. */
 async function contentOf(folder: string): Promise<Map<string, string>> {
@@ -20,7 +20,7 @@ async function contentOf(folder: string): Promise<Map<string, string>> {
 
 test("a killed build is no index yet and can be resumed, with the same bytes as one that was not killed", async () => {
   const expected = await contentOf(whole);
-  await afterEach(["passages", "embedder", "bm25", "vectors", ...delays], "build", async (folder, at) => {
+  await afterEach(["passages", "embedder", "bm25", "vectors", ...manyDelays], "build", async (folder, at) => {
     const opened = await openIndex(folder).catch((error: Error) => error);
     if (opened instanceof Error) assert.match(opened.message, /no index/, at);
     else opened.close();

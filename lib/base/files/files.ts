@@ -29,7 +29,7 @@ async function writeParts(
 }
 
 /** Flushes the folder entry itself, so that a rename survives a power cut. Not every file system allows it. */
-async function syncFolder(folder: string): Promise<void> {
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, "r").catch(() => undefined);
   await handle?.sync().catch(() => undefined);
   await handle?.close();

@@ -1,4 +1,4 @@
-/** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `node rl-run.js FOLDER`. */
+/** A small reinforcement-learning run; also a program of its own, so that a test can kill it: `rl-run.js FOLDER [STEPS]`. */
 import { pathToFileURL } from "node:url";
 import { native } from "../../../lib/base/addon/native.ts";
 import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
@@ -188,5 +188,6 @@ export const rlRunSteps = 10;
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
   const onStep = ({ step }: RlMetrics): unknown => process.stdout.write(`${step}\n`);
-  await runBandit({ algorithm: algorithms.ppo, steps: rlRunSteps, folder: process.argv[2]!, onStep });
+  const [folder = "", steps = rlRunSteps] = process.argv.slice(2);
+  await runBandit({ algorithm: algorithms.ppo, steps: Number(steps), folder, onStep });
 }
