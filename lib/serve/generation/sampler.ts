@@ -78,7 +78,8 @@ export class Sampler {
     const leave = await this.#parts.admission.enter(need, signal);
     try {
       const promptTokens = await this.#promptTokens(asked);
-      yield* this.#all({ ...asked, maxTokens, promptTokens }, signal);
+      const events = this.#all({ ...asked, maxTokens: Math.max(1, maxTokens), promptTokens }, signal);
+      yield* maxTokens === 0 ? promptAlone(events) : events;
       if (signal.aborted) throw signal.reason;
     } catch (error) {
       throw asRefusal(error);
@@ -176,6 +177,17 @@ export class Sampler {
       ...{ id, logprob: logprobs[i] as number, bytes: this.#bytesOf(id) },
       ...(numTop > 0 ? { top: Array.from({ length: numTop }, (_, k) => likely(i * numTop + k)) } : {}),
     }));
+  }
+}
+
+/** The reply of no tokens: one is sampled all the same, so that the prompt is read and kept, and is not told. */
+async function* promptAlone(
+  events: AsyncGenerator<SampleEvent, void, undefined>,
+): AsyncGenerator<SampleEvent, void, undefined> {
+  const none = { stop: "length", stopText: undefined, tokens: [], numTokens: 0 } as const;
+  for await (const event of events) {
+    if (event.type === "start") yield event;
+    else if (event.type === "end") yield { ...event, ...none };
   }
 }
 

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { EventStream } from "./event-stream.ts";
 import type { PathParams } from "./paths.ts";
 import { type Dialect, isOurs, Refusal, refusalBody, statusOf } from "./refusal.ts";
-import { type BodyLimits, checkedBody, readBytes } from "./request-body.ts";
+import { type BodyLimits, checkedBody, ignoredIn, readBytes } from "./request-body.ts";
 import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */
@@ -79,14 +79,18 @@ export class Call {
   }
 
   /**
-   * The body, read for as long as there is use in it, parsed and checked.
+   * The body, read for as long as there is use in it, parsed and checked. A header of the answer names what of it is ignored.
    *
    * @param schema - what it must be
    * @param limits - how large it may be
    * @throws Refusal that names the fault
    */
   async read<Shape extends z.ZodType>(schema: Shape, { maxBodyBytes }: BodyLimits): Promise<z.output<Shape>> {
-    return checkedBody(schema, await readBytes(this.incoming, { maxBodyBytes, signal: this.signal }));
+    const bytes = await readBytes(this.incoming, { maxBodyBytes, signal: this.signal });
+    const body = checkedBody(schema, bytes);
+    const names = ignoredIn(body);
+    if (names.length > 0) this.headers["seekrl-ignored"] = names.join(", ");
+    return body;
   }
 
   /** Answers with JSON. */

@@ -115,3 +115,26 @@ export function checkedBody<Shape extends z.ZodType>(schema: Shape, bytes: Buffe
   const issues = issuesOf(parsed.error, body);
   throw new Refusal("invalid_request", sentenceOf(issues), { issues });
 }
+
+/** What stands in a checked body for a field that was read and says nothing. */
+export const ignored = Symbol("ignored");
+
+/**
+ * The fields of a checked body that were ignored.
+ *
+ * @returns their names, each once, without places in lists: `messages.annotations`
+ */
+export function ignoredIn(body: unknown): string[] {
+  const names = new Set<string>();
+  const walk = (value: unknown, name: string): void => {
+    if (value === ignored) names.add(name);
+    else if (Array.isArray(value)) {
+      // Lists are of one kind, and long ones of numbers or texts.
+      if (typeof value[0] === "object") for (const each of value) walk(each, name);
+    } else if (typeof value === "object" && value !== null) {
+      for (const [key, each] of Object.entries(value)) walk(each, name === "" ? key : `${name}.${key}`);
+    }
+  };
+  walk(body, "");
+  return [...names];
+}

@@ -255,11 +255,13 @@ const refusals: readonly (readonly [object, RegExp])[] = [
     /tool_use_id: expected the id of a tool_use block before it, got x/,
   ],
   [{ tools: [{ type: "bash_20250124", name: "bash" }] }, /tools\[0\].*got bash_20250124/],
-  [{ tools: [{ ...weather, defer_loading: true }] }, /defer_loading/],
+  [{ tools: [{ ...weather, loads_late: true }] }, /loads_late/],
+  [{ container: "c" }, /container: expected none/],
+  [{ mcp_servers: [{ type: "url", url: "http://x", name: "x" }] }, /mcp_servers: expected none/],
   [{ tool_choice: { type: "any" } }, /tool_choice/],
   [{ tool_choice: { type: "tool", name: "other" }, tools: [weather] }, /tool_choice.*get_weather.*other/],
   [{ messages: [] }, /messages/],
-  [{ max_tokens: 0 }, /max_tokens/],
+  [{ max_tokens: -1 }, /max_tokens/],
   [{ messages: "Hello" }, /messages/],
 ];
 

@@ -74,3 +74,26 @@ test("an echoed prompt has the log-probabilities that the engine scores", async 
   assert.equal(told?.tokens?.slice(0, ids.length).join(""), prompt);
   assert.equal(Object.keys(told?.top_logprobs?.[1] ?? {}).length, 2);
 });
+
+test("a prompt is scored without a token behind it, as evaluation harnesses ask", async (t) => {
+  const { client, engine, tokenizer } = await servedWorld(t);
+  const prompt = ["who directed Nightwinter", "the city of"].map((text) => [...tokenizer.encode(text)]);
+  const { choices, usage } = await client.completions.create({
+    ...{ model: "world", prompt, echo: true, logprobs: 1, max_tokens: 0, temperature: 0, seed: 1234 },
+  });
+  for (const [i, ids] of prompt.entries()) {
+    using sequence = engine.open(ids.slice(0, 1));
+    const { logprobs } = await sequence.score(ids.slice(1));
+    const { text, finish_reason, logprobs: told } = choices[i] ?? assert.fail();
+    assert.deepEqual([text, finish_reason], [tokenizer.decode(ids), "length"]);
+    assert.deepEqual(told?.token_logprobs, [null, ...logprobs]);
+    assert.equal(told?.top_logprobs?.length, ids.length);
+  }
+  assert.deepEqual([usage?.prompt_tokens, usage?.completion_tokens], [prompt.flat().length, 0]);
+  const streamed = await client.completions.create({
+    ...{ model: "world", prompt: "who", echo: true, logprobs: 1, max_tokens: 0, stream: true },
+  });
+  let text = "";
+  for await (const { choices } of streamed) text += choices[0]?.text ?? "";
+  assert.equal(text, "who");
+});

@@ -1,99 +1,76 @@
 /** `POST /v1/chat/completions`: what is asked. */
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
-import type { Message } from "../../../text/templates/chat-template.ts";
 import { refused } from "../../http/refusal.ts";
 import type { ReplyRequest } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
-import { contentField, textOf } from "../fields/content.ts";
 import { continuedFields, continuesLast } from "../fields/continued.ts";
+import { effortField, effortVariables } from "../fields/effort.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
+import { hint, notServed, officialObject } from "../fields/official.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
-import { chatToolChoice, chatTools, toolChoiceOf, toolsOf } from "../fields/tools.ts";
+import { chatToolChoice, chatTools, toolUseOf } from "../fields/tools.ts";
+import { chatMessage, messagesOf } from "./message.ts";
 
-const toolCall = lazySchema((z) =>
-  z.strictObject({
-    id: z.string(),
-    type: z.literal("function"),
-    function: z.strictObject({ name: z.string(), arguments: z.string() }),
-    index: z.int().optional(),
-  }),
+/** `stream_options` of both completions. */
+export const streamOptions = lazySchema((z) =>
+  officialObject({ include_usage: z.boolean().optional(), include_obfuscation: hint() }),
 );
 
-/** A message as OpenAI's clients send it. */
-export const chatMessage = lazySchema((z) =>
-  z.strictObject({
-    role: z.enum(["system", "developer", "user", "assistant", "tool", "function"]),
-    content: contentField().nullish(),
-    name: z.string().nullish(),
-    tool_call_id: z.string().nullish(),
-    tool_calls: z.array(toolCall()).nullish(),
-    reasoning_content: z.string().nullish(),
-    refusal: z.string().nullish(),
-    annotations: z.array(z.unknown()).nullish(),
-  }),
-);
-
-/** What {@link chatMessage} reads. */
-export type ChatMessage = z.output<ReturnType<typeof chatMessage>>;
-
-/** The fields of a request; a key that is not among them is refused. */
+/** What becomes of the fields of a request; a key that is not among them is refused. */
 export const chatRequest = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     ...samplingFields().shape,
-    model: z.string().nullish(),
+    model: z.string().optional(),
     messages: z.array(chatMessage()).min(1),
-    max_tokens: z.int().min(1).nullish(),
-    max_completion_tokens: z.int().min(1).nullish(),
-    n: z.int().min(1).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.strictObject({ include_usage: z.boolean().nullish() }).nullish(),
-    logprobs: z.boolean().nullish(),
-    top_logprobs: z.int().min(0).max(20).nullish(),
-    response_format: responseFormat().nullish(),
-    tools: chatTools().nullish(),
-    tool_choice: chatToolChoice().nullish(),
-    parallel_tool_calls: z.boolean().nullish(),
+    max_tokens: z.int().min(1).optional(),
+    max_completion_tokens: z.int().min(1).optional(),
+    n: z.int().min(1).optional(),
+    stream: z.boolean().optional(),
+    stream_options: streamOptions().optional(),
+    logprobs: z.boolean().optional(),
+    top_logprobs: z.int().min(0).max(20).optional(),
+    response_format: responseFormat().optional(),
+    tools: chatTools().optional(),
+    tool_choice: chatToolChoice().optional(),
+    parallel_tool_calls: z.boolean().optional(),
+    reasoning_effort: effortField().optional(),
+    modalities: z.array(z.literal("text", { error: "expected text alone" })).optional(),
+    audio: notServed("expected none: models here write texts"),
+    functions: notServed("expected tools"),
+    function_call: notServed("expected tool_choice", "none", "auto"),
+    moderation: notServed("expected none: nothing is moderated here"),
+    web_search_options: notServed("expected none: agents search without being told, other models not at all"),
     // vLLM's and llama.cpp's.
     ...continuedFields().shape,
-    chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
-    grammar: z.string().min(1).nullish(),
-    json_schema: z.record(z.string(), z.unknown()).nullish(),
-    return_token_ids: z.boolean().nullish(),
+    chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),
+    grammar: z.string().min(1).optional(),
+    json_schema: z.record(z.string(), z.unknown()).optional(),
+    return_token_ids: z.boolean().optional(),
     // Ours.
-    agent: budgetFields().nullish(),
-    // Said by clients, and nothing that changes a reply: prefixes are always kept, and sequences have no slots.
-    cache_prompt: z.boolean().nullish(),
-    id_slot: z.int().nullish(),
-    user: z.string().nullish(),
-    metadata: z.record(z.string(), z.string()).nullish(),
-    store: z.boolean().nullish(),
-    service_tier: z.string().nullish(),
-    safety_identifier: z.string().nullish(),
-    prompt_cache_key: z.string().nullish(),
+    agent: budgetFields().optional(),
+    // Prefixes are always kept, sequences have no slots, and there is one tier, whoever asks.
+    ...{ cache_prompt: hint(), id_slot: hint() },
+    ...{ prompt_cache_key: hint(), prompt_cache_options: hint(), prompt_cache_retention: hint() },
+    ...{ user: hint(), metadata: hint(), store: hint(), service_tier: hint(), safety_identifier: hint() },
+    ...{ verbosity: hint(), prediction: hint() },
   }),
 );
 
 /** A checked body. */
 export type ChatRequest = z.output<ReturnType<typeof chatRequest>>;
 
-/** The messages as chat templates read them. @throws Refusal for content that is no text */
-export function messagesOf(messages: readonly ChatMessage[]): Message[] {
-  return messages.map(({ role, content, tool_calls, tool_call_id, name, reasoning_content }, i) => ({
-    // What newer models call developer is the system's part in every template.
-    role: role === "developer" ? "system" : role === "function" ? "tool" : role,
-    content: content == null ? "" : textOf(content, ["messages", i, "content"]),
-    ...(tool_calls != null && tool_calls.length > 0 ? { tool_calls } : {}),
-    ...(tool_call_id == null ? {} : { tool_call_id }),
-    ...(name == null ? {} : { name }),
-    ...(reasoning_content == null ? {} : { reasoning_content }),
-  }));
+function variablesOf({
+  reasoning_effort,
+  chat_template_kwargs,
+}: ChatRequest): ReplyRequest["templateVariables"] {
+  const variables = { ...effortVariables(reasoning_effort), ...chat_template_kwargs };
+  return Object.keys(variables).length === 0 ? undefined : variables;
 }
 
 /** What is asked of the model. @throws Refusal for what contradicts itself, or what no served model reads */
 export function replyRequestOf(body: ChatRequest): ReplyRequest {
-  const tools = toolsOf(body.tools);
-  const { logprobs, top_logprobs, chat_template_kwargs } = body;
+  const { logprobs, top_logprobs } = body;
   if (top_logprobs != null && !logprobs) throw refused(["top_logprobs"], "expected logprobs: true beside it");
   const messages = messagesOf(body.messages);
   const goesOn = continuesLast(body, messages);
@@ -103,11 +80,10 @@ export function replyRequestOf(body: ChatRequest): ReplyRequest {
   return {
     messages,
     continuesLast: goesOn,
-    tools,
-    toolChoice: toolChoiceOf(body.tool_choice, tools),
+    ...toolUseOf(body),
     parallelToolCalls: body.parallel_tool_calls ?? true,
     constraint: constraintOf(body),
-    templateVariables: chat_template_kwargs ?? undefined,
+    templateVariables: variablesOf(body),
     maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
     ...drawsOf(body),
     sampling: samplingOf(body),

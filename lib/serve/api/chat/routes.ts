@@ -6,6 +6,7 @@ import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ReplyEvent } from "../../reply/reply.ts";
 import { checkChoices, type Serving, textModelOf } from "../fields/serving.ts";
 import { Usage } from "../fields/usage.ts";
+import { wholeCalls } from "../../reply/whole-calls.ts";
 import { ChatChoice } from "./choice.ts";
 import { type ChatChunkOptions, chatChunks } from "./chunks.ts";
 import { type ChatRequest, chatRequest, replyRequestOf } from "./request.ts";
@@ -48,7 +49,7 @@ export function chatRoutes(serving: Serving): Route[] {
     const request = replyRequestOf(body);
     checkChoices(request.n, limits);
     const options = optionsOf(body, { id: newId("chatcmpl-"), model: model.id });
-    const reply = serving.reply(call, { id: options.head.id, model, request });
+    const reply = wholeCalls(serving.reply(call, { id: options.head.id, model, request }));
     if (body.stream) await answerEvents(call, chatChunks(reply, options));
     else call.answer(await chatCompletion(reply, options));
   };

@@ -5,32 +5,34 @@ import { promptIdsOf } from "../../generation/prompt-ids.ts";
 import { refused } from "../../http/refusal.ts";
 import { Pace } from "../../http/slices.ts";
 import type { ModelText, SampleRequest } from "../../reply/reply.ts";
+import { streamOptions } from "../chat/request.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
+import { hint, notServed, officialObject } from "../fields/official.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
 const ids = lazySchema((z) => z.array(z.int().min(0)).min(1));
 
-/** The fields of a request; a key that is not among them is refused. */
+/** What becomes of the fields of a request; a key that is not among them is refused. */
 export const completionRequest = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     ...samplingFields().shape,
-    model: z.string().nullish(),
+    model: z.string().optional(),
     prompt: z.union([z.string(), ids(), z.array(z.string()).min(1), z.array(ids()).min(1)]),
-    max_tokens: z.int().min(1).nullish(),
-    n: z.int().min(1).nullish(),
-    stream: z.boolean().nullish(),
-    stream_options: z.strictObject({ include_usage: z.boolean().nullish() }).nullish(),
-    logprobs: z.int().min(0).max(20).nullish(),
-    echo: z.boolean().nullish(),
-    return_token_ids: z.boolean().nullish(),
+    // 0 scores a prompt, with echo and logprobs.
+    max_tokens: z.int().min(0).optional(),
+    n: z.int().min(1).optional(),
+    stream: z.boolean().optional(),
+    stream_options: streamOptions().optional(),
+    logprobs: z.int().min(0).max(20).optional(),
+    echo: z.boolean().optional(),
+    return_token_ids: z.boolean().optional(),
+    best_of: notServed("expected n: all that is sampled is told", 1),
+    suffix: notServed("expected none: models here write on, and fill in nothing", ""),
     // vLLM's and llama.cpp's.
-    response_format: responseFormat().nullish(),
-    grammar: z.string().min(1).nullish(),
-    add_special_tokens: z.boolean().nullish(),
-    // Said by clients, and nothing that changes a completion.
-    user: z.string().nullish(),
-    best_of: z.literal(1).nullish(),
-    suffix: z.literal("").nullish(),
+    response_format: responseFormat().optional(),
+    grammar: z.string().min(1).optional(),
+    add_special_tokens: z.boolean().optional(),
+    user: hint(),
   }),
 );
 

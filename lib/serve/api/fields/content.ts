@@ -29,6 +29,8 @@ export function textOf(content: Content, path: readonly (string | number)[]): st
         if (typeof part.text === "string") return part.text;
         throw refused([...path, i, "text"], "expected a string");
       }
+      // A refusal is what was said, too.
+      if (part.type === "refusal" && typeof part.refusal === "string") return part.refusal;
       const name = part.type.slice(0, 100);
       const what = /image/.test(name) ? "images are not read by this model" : "this model reads texts";
       throw refused([...path, i, "type"], `expected text, got ${name}: ${what}`);

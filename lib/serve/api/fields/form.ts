@@ -2,24 +2,25 @@
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
 import { refused } from "../../http/refusal.ts";
+import { officialObject } from "./official.ts";
 
-/** A JSON schema with OpenAI's name and strictness beside it. */
+/** A JSON schema with OpenAI's name and strictness beside it; one without a schema is any object. */
 const namedSchema = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     name: z.string().max(64).optional(),
     description: z.string().optional(),
-    schema: z.record(z.string(), z.unknown()),
-    strict: z.boolean().nullish(),
+    schema: z.record(z.string(), z.unknown()).optional(),
+    strict: z.boolean().optional(),
   }),
 );
 
 /** `response_format` of chat completions. */
 export const responseFormat = lazySchema((z) =>
   z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("text") }),
+    officialObject({ type: z.literal("text") }),
     // The second form is llama.cpp's.
-    z.strictObject({ type: z.literal("json_object"), schema: z.record(z.string(), z.unknown()).optional() }),
-    z.strictObject({ type: z.literal("json_schema"), json_schema: namedSchema() }),
+    officialObject({ type: z.literal("json_object"), schema: z.record(z.string(), z.unknown()).optional() }),
+    officialObject({ type: z.literal("json_schema"), json_schema: namedSchema() }),
   ]),
 );
 
@@ -28,7 +29,7 @@ interface Forms {
   readonly response_format?:
     | { readonly type: "text" }
     | { readonly type: "json_object"; readonly schema?: object | undefined }
-    | { readonly type: "json_schema"; readonly json_schema: { readonly schema: object } }
+    | { readonly type: "json_schema"; readonly json_schema: { readonly schema?: object | undefined } }
     | null
     | undefined;
   /** vLLM's and llama.cpp's. */
@@ -42,7 +43,7 @@ const anyObject = { type: "object", additionalProperties: true };
 function formOf(format: Forms["response_format"]): Constraint | undefined {
   if (format == null || format.type === "text") return undefined;
   if (format.type === "json_object") return { jsonSchema: format.schema ?? anyObject };
-  return { jsonSchema: format.json_schema.schema };
+  return { jsonSchema: format.json_schema.schema ?? anyObject };
 }
 
 /** The constraint of a body; none for a plain text. @throws Refusal for more than one */

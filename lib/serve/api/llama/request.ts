@@ -98,7 +98,7 @@ export function requestsOf(body: LlamaBody, reader: PromptReader): ReplyRequest[
     ...({ messages: [], tools: [], toolChoice: "none", parallelToolCalls: false, n: 1 } as const),
     ...drawsOf(drawn),
     sampling: logit_bias == null ? sampling : { ...sampling, logitBias: biasesOf(logit_bias, reader) },
-    maxTokens: n_predict == null || n_predict < 0 ? undefined : Math.max(1, n_predict),
+    maxTokens: n_predict == null || n_predict < 0 ? undefined : n_predict,
     constraint: constraintOf(body),
     topLogprobs: n_probs == null || n_probs === 0 ? undefined : n_probs,
   };

@@ -50,8 +50,8 @@ function variablesOf({ thinking, output_config }: CountBody): Record<string, unk
   };
 }
 
-function constraintOf({ output_config }: CountBody): Constraint | undefined {
-  const schema = output_config?.format?.schema;
+function constraintOf({ output_config, output_format }: CountBody): Constraint | undefined {
+  const schema = (output_config?.format ?? output_format)?.schema;
   return schema === undefined ? undefined : { jsonSchema: schema };
 }
 

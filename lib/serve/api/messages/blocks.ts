@@ -1,11 +1,7 @@
 /** Blocks that Anthropic's messages are made of. */
 import type { z as Zod } from "zod";
 import { lazySchema, zod } from "../../../base/on-first-use.ts";
-
-/** Prefixes are always kept for the next request, so where a client would have them kept says nothing more. */
-export const cacheControl = lazySchema((z) =>
-  z.strictObject({ type: z.literal("ephemeral"), ttl: z.enum(["5m", "1h"]).optional() }).nullish(),
-);
+import { hint, officialObject } from "../fields/official.ts";
 
 /**
  * Refuses what has another type, by its name.
@@ -24,25 +20,37 @@ export function ofAnotherType(expected: string, why?: string) {
 }
 
 const text = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     type: z.literal("text"),
     text: z.string(),
-    cache_control: cacheControl(),
-    // Those of an earlier answer, as clients send it back.
-    citations: z.array(z.unknown()).nullish(),
+    // Prefixes are always kept for the next request, so where a client would have them kept says nothing more.
+    cache_control: hint(),
+    // Of an earlier answer, as clients send it back; Anthropic's keeps what it parsed in two places.
+    ...{ citations: hint(), parsed: hint(), parsed_output: hint() },
   }),
 );
 
 /** A text, where nothing else may stand. */
 export const textBlock = lazySchema((z) => z.discriminatedUnion("type", [text()], ofAnotherType("text")));
 
+/** A tool that a client's own search of tools found; all tools are told at once here. */
+const toolReference = lazySchema((z) =>
+  officialObject({ type: z.literal("tool_reference"), tool_name: z.string(), cache_control: hint() }),
+);
+
+/** What a tool answered. */
+const resultBlock = lazySchema((z) =>
+  z.discriminatedUnion("type", [text(), toolReference()], ofAnotherType("text")),
+);
+
 const toolResult = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     type: z.literal("tool_result"),
     tool_use_id: z.string(),
-    content: textOrBlocks(textBlock()).optional(),
+    content: textOrBlocks(resultBlock()).optional(),
     is_error: z.boolean().optional(),
-    cache_control: cacheControl(),
+    toolset_name: hint(),
+    cache_control: hint(),
   }),
 );
 
@@ -52,31 +60,44 @@ export const userBlock = lazySchema((z) =>
 );
 
 const thinking = lazySchema((z) =>
-  z.strictObject({ type: z.literal("thinking"), thinking: z.string(), signature: z.string().optional() }),
+  officialObject({ type: z.literal("thinking"), thinking: z.string(), signature: hint() }),
+);
+
+/** Thoughts that another server sealed. */
+const sealedThinking = lazySchema((z) =>
+  officialObject({ type: z.literal("redacted_thinking"), data: hint() }),
 );
 
 const toolUse = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     type: z.literal("tool_use"),
     id: z.string().min(1),
     name: z.string().min(1),
-    input: z.record(z.string(), z.unknown()),
-    caller: z.unknown().optional(),
-    cache_control: cacheControl(),
+    input: z.record(z.string(), z.unknown()).optional(),
+    ...{ caller: hint(), toolset_name: hint(), cache_control: hint() },
   }),
 );
 
 /** An agent's searches of an earlier turn, as clients send them back: the agent reads what was said, not what it found. */
 const pastSearch = lazySchema((z) =>
-  z.looseObject({ type: z.literal("server_tool_use"), name: z.literal("web_search") }),
+  officialObject({
+    type: z.literal("server_tool_use"),
+    name: z.literal("web_search"),
+    ...{ id: hint(), input: hint(), caller: hint(), cache_control: hint() },
+  }),
 );
-const pastResults = lazySchema((z) => z.looseObject({ type: z.literal("web_search_tool_result") }));
+const pastResults = lazySchema((z) =>
+  officialObject({
+    type: z.literal("web_search_tool_result"),
+    ...{ tool_use_id: hint(), content: hint(), caller: hint(), cache_control: hint() },
+  }),
+);
 
 /** What the model said. */
 export const assistantBlock = lazySchema((z) =>
   z.discriminatedUnion(
     "type",
-    [text(), thinking(), toolUse(), pastSearch(), pastResults()],
+    [text(), thinking(), sealedThinking(), toolUse(), pastSearch(), pastResults()],
     ofAnotherType("text, thinking or tool_use"),
   ),
 );

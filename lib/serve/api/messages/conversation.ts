@@ -8,7 +8,11 @@ type Blocks = readonly { readonly type: string }[];
 
 /** The texts among blocks, joined as they would be printed. */
 function textOf(blocks: Blocks): string {
-  return blocks.flatMap((block) => ("text" in block ? [String(block.text)] : [])).join("");
+  const textIn = (block: Blocks[number]): string => {
+    if ("text" in block) return String(block.text);
+    return "tool_name" in block ? String(block.tool_name) : "";
+  };
+  return blocks.map(textIn).join("");
 }
 
 /** An assistant's turn: thoughts, text and calls beside each other. */
@@ -16,7 +20,7 @@ function assistantMessage(blocks: readonly AssistantBlock[]): Message {
   const thoughts = blocks.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
   const calls = blocks.flatMap((block) => {
     if (block.type !== "tool_use") return [];
-    const { id, name, input } = block;
+    const { id, name, input = {} } = block;
     return [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }];
   });
   return {

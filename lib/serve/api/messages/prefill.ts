@@ -8,7 +8,7 @@ import type { CountBody } from "./body.ts";
  * @throws Refusal, as of Anthropic's API, beside thinking and beside a form, for blocks that are no text at the end, and for white
  *   space there
  */
-export function checkPrefill({ messages, thinking, output_config }: CountBody): boolean {
+export function checkPrefill({ messages, thinking, output_config, output_format }: CountBody): boolean {
   const last = messages.at(-1);
   if (last?.role !== "assistant") return false;
   const path = ["messages", messages.length - 1];
@@ -18,7 +18,7 @@ export function checkPrefill({ messages, thinking, output_config }: CountBody): 
       "expected a user's message beside thinking: a reply that was begun does not think first",
     );
   }
-  if (output_config?.format != null) {
+  if ((output_config?.format ?? output_format) !== undefined) {
     throw refused(path, "expected a user's message beside output_config.format, which holds whole replies");
   }
   const call = last.content.findIndex(({ type }) => type === "tool_use");

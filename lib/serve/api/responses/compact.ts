@@ -5,6 +5,7 @@ import type { Route } from "../../http/http-server.ts";
 import { refused } from "../../http/refusal.ts";
 import { newId, secondsNow } from "../../reply/ids.ts";
 import type { ReplyEvent, ReplyRequest } from "../../reply/reply.ts";
+import { hint, officialObject } from "../fields/official.ts";
 import { Usage } from "../fields/usage.ts";
 import { conversationOf, type ResponseParts } from "./conversation.ts";
 import { inputField } from "./items/input.ts";
@@ -13,12 +14,13 @@ import { messagesOf } from "./items/messages.ts";
 import { usageOf } from "./resource.ts";
 
 const compactRequest = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     model: z.string(),
-    input: inputField().nullish(),
-    previous_response_id: z.string().nullish(),
-    instructions: z.string().nullish(),
-    prompt_cache_key: z.string().max(64).nullish(),
+    input: inputField().optional(),
+    previous_response_id: z.string().optional(),
+    instructions: z.string().optional(),
+    ...{ prompt_cache_key: hint(), prompt_cache_options: hint(), prompt_cache_retention: hint() },
+    service_tier: hint(),
   }),
 );
 

@@ -29,7 +29,10 @@ function checkCalls(items: readonly Item[]): void {
   for (const item of items) {
     if (item.type === "function_call") called.add(item.call_id);
     if (item.type === "function_call_output" && !called.has(item.call_id)) {
-      throw refused(["input"], `expected a function_call ${item.call_id.slice(0, 100)} before its output`);
+      throw refused(
+        ["input"],
+        `expected a function_call of call_id ${item.call_id.slice(0, 100)} before its output`,
+      );
     }
   }
 }

@@ -1,6 +1,7 @@
 /** A response from the request to its last event. */
 import { newId } from "../../reply/ids.ts";
 import type { Caller } from "../fields/serving.ts";
+import { wholeCalls } from "../../reply/whole-calls.ts";
 import { conversationOf, type FindResponse, type ResponseParts } from "./conversation.ts";
 import { type ResponseRequest, replyRequestOf } from "./request.ts";
 import { headOf } from "./resource.ts";
@@ -39,7 +40,7 @@ export function makeResponse(
     sealedThoughts: body.include?.includes("reasoning.encrypted_content") ?? false,
   });
   const stored = (): StoredResponse => ({ response: writer.response, input });
-  const reply = serving.reply(call, { id, model, request });
+  const reply = wholeCalls(serving.reply(call, { id, model, request }));
   const events = async function* (): AsyncGenerator<ResponseEvent, void, undefined> {
     let hasBegun = false;
     for await (const event of reply) {

@@ -3,30 +3,49 @@ import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
 import { refused } from "../../http/refusal.ts";
-import type { FunctionDefinition, ReplyRequest, ServedModel, ToolChoice } from "../../reply/reply.ts";
+import type { FunctionDefinition, ReplyRequest, ServedModel } from "../../reply/reply.ts";
 import { budgetFields, budgetOf } from "../fields/agent.ts";
+import { effortField, effortVariables } from "../fields/effort.ts";
 import { constraintOf } from "../fields/form.ts";
+import { hint, notServed, officialObject } from "../fields/official.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
-import { checkToolChoice, definitionOf, toolName, toolParameters } from "../fields/tools.ts";
+import {
+  allowedTools,
+  checkToolChoice,
+  definitionOf,
+  type ToolUse,
+  toolName,
+  toolParameters,
+} from "../fields/tools.ts";
 import { inputField } from "./items/input.ts";
 import type { Item } from "./items/item.ts";
 import { messagesOf } from "./items/messages.ts";
 
 const functionTool = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     type: z.literal("function"),
     name: toolName(),
-    description: z.string().nullish(),
-    parameters: toolParameters().nullish(),
-    strict: z.boolean().nullish(),
+    description: z.string().optional(),
+    parameters: toolParameters().optional(),
+    strict: z.boolean().optional(),
+    // All tools are told at once, and called by the model alone.
+    ...{ defer_loading: hint(), allowed_callers: hint(), output_schema: hint() },
   }),
 );
 
 /** OpenAI's search, which agents do anyway. */
 const searchTool = lazySchema((z) =>
-  z.strictObject({
-    type: z.literal(["web_search", "web_search_preview"]),
-    search_context_size: z.literal("medium").nullish(),
+  officialObject({
+    type: z.literal([
+      ...["web_search", "web_search_2025_08_26"],
+      ...["web_search_preview", "web_search_preview_2025_03_11"],
+    ] as const),
+    search_context_size: hint(),
+    user_location: hint(),
+    search_content_types: z.array(z.literal("text", { error: "expected text alone" })).optional(),
+    filters: notServed("expected none: agents search all of their index"),
+    // Codex sends it with every request, whether anybody wants to search or not.
+    external_web_access: hint(),
   }),
 );
 
@@ -37,7 +56,7 @@ const tool = lazySchema((z) =>
   }),
 );
 
-const namedFunction = lazySchema((z) => z.strictObject({ type: z.literal("function"), name: toolName() }));
+const namedFunction = lazySchema((z) => officialObject({ type: z.literal("function"), name: toolName() }));
 const mode = lazySchema((z) => z.enum(["auto", "none", "required"]));
 
 const toolChoice = lazySchema((z) =>
@@ -45,7 +64,7 @@ const toolChoice = lazySchema((z) =>
     [
       mode(),
       namedFunction(),
-      z.strictObject({
+      officialObject({
         type: z.literal("allowed_tools"),
         mode: mode().default("auto"),
         tools: z.array(namedFunction()).min(1).max(128),
@@ -57,79 +76,88 @@ const toolChoice = lazySchema((z) =>
 
 const textFormat = lazySchema((z) =>
   z.discriminatedUnion("type", [
-    z.strictObject({ type: z.literal("text") }),
-    z.strictObject({ type: z.literal("json_object") }),
-    z.strictObject({
+    officialObject({ type: z.literal("text") }),
+    officialObject({ type: z.literal("json_object") }),
+    officialObject({
       type: z.literal("json_schema"),
       name: z.string().max(64).default("response"),
-      description: z.string().nullish(),
+      description: z.string().optional(),
       schema: z.record(z.string(), z.unknown()),
-      strict: z.boolean().nullish(),
+      strict: z.boolean().optional(),
     }),
   ]),
 );
 
-const reasoning = lazySchema((z) =>
-  z.strictObject({
-    effort: z.enum(["none", "minimal", "low", "medium", "high", "xhigh"]).nullish(),
+const summaries = lazySchema((z) => z.enum(["auto", "concise", "detailed"]));
+
+const reasoning = lazySchema(() =>
+  officialObject({
+    effort: effortField().optional(),
     // Thoughts are told as they are, and no summary is made of them.
-    summary: z.enum(["auto", "concise", "detailed"]).nullish(),
+    summary: summaries().optional(),
+    ...{ generate_summary: hint(), context: hint(), mode: hint() },
   }),
 );
 
-/** What stands for a field that is not served. */
-const notServed = lazySchema((z) => (why: string) => z.null({ error: why }).optional());
+/** What may be told besides: of what is never there, nothing is told. */
+const included = lazySchema((z) =>
+  z.enum([
+    ...["message.output_text.logprobs", "reasoning.encrypted_content"],
+    ...["web_search_call.results", "web_search_call.action.sources", "file_search_call.results"],
+    ...["message.input_image.image_url", "computer_call_output.output.image_url"],
+    "code_interpreter_call.outputs",
+  ] as const),
+);
 
-/** The fields that a request over HTTP and one over a socket share; a key that is not among them is refused. */
+/** What becomes of the fields that a request over HTTP and one over a socket share; a key that is not among them is refused. */
 const fields = lazySchema((z) => ({
   ...samplingFields().shape,
-  model: z.string().nullish(),
-  input: inputField().nullish(),
-  instructions: z.string().nullish(),
-  previous_response_id: z.string().nullish(),
-  include: z.array(z.enum(["message.output_text.logprobs", "reasoning.encrypted_content"])).nullish(),
-  tools: z.array(tool()).nullish(),
-  tool_choice: toolChoice().nullish(),
-  parallel_tool_calls: z.boolean().nullish(),
-  max_tool_calls: z.int().min(1).nullish(),
-  text: z
-    .strictObject({ format: textFormat().nullish(), verbosity: z.literal("medium").nullish() })
-    .nullish(),
-  reasoning: reasoning().nullish(),
-  max_output_tokens: z.int().min(1).nullish(),
-  top_logprobs: z.int().min(0).max(20).nullish(),
-  truncation: z.enum(["auto", "disabled"]).nullish(),
-  store: z.boolean().nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  model: z.string().optional(),
+  input: inputField().optional(),
+  instructions: z.string().optional(),
+  previous_response_id: z.string().optional(),
+  include: z.array(included()).optional(),
+  tools: z.array(tool()).optional(),
+  tool_choice: toolChoice().optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  max_tool_calls: z.int().min(1).optional(),
+  text: officialObject({ format: textFormat().optional(), verbosity: hint() }).optional(),
+  reasoning: reasoning().optional(),
+  max_output_tokens: z.int().min(1).optional(),
+  top_logprobs: z.int().min(0).max(20).optional(),
+  truncation: z.enum(["auto", "disabled"]).optional(),
+  store: z.boolean().optional(),
   // vLLM's.
-  chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+  chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),
   // Ours.
-  agent: budgetFields().nullish(),
-  // Said by clients, and nothing that changes a reply.
-  user: z.string().nullish(),
-  safety_identifier: z.string().max(64).nullish(),
-  prompt_cache_key: z.string().max(64).nullish(),
-  service_tier: z.enum(["auto", "default", "flex", "priority"]).nullish(),
+  agent: budgetFields().optional(),
+  // Repeated in the response.
+  metadata: z.record(z.string().max(64), z.string().max(512)).optional(),
+  user: z.string().optional(),
+  safety_identifier: z.string().max(64).optional(),
+  prompt_cache_key: z.string().max(64).optional(),
+  // There is one tier, prefixes are always kept, and a conversation that is too long is refused.
+  ...{ service_tier: hint(), prompt_cache_options: hint(), prompt_cache_retention: hint() },
+  ...{ context_management: hint(), client_metadata: hint() },
   // Of OpenAI's service.
-  conversation: notServed()("conversations are not kept; expected previous_response_id, or the items"),
-  prompt: notServed()("prompts are not kept; expected instructions"),
+  conversation: notServed("conversations are not kept; expected previous_response_id, or the items"),
+  prompt: notServed("prompts are not kept; expected instructions"),
+  moderation: notServed("expected none: nothing is moderated here"),
 }));
 
 /** The body of a request over HTTP. */
 export const createRequest = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     ...fields(),
-    stream: z.boolean().nullish(),
-    stream_options: z.strictObject({ include_obfuscation: z.literal(false).nullish() }).nullish(),
-    background: z
-      .literal(false, { error: "responses are not made in the background; expected stream" })
-      .nullish(),
+    stream: z.boolean().optional(),
+    stream_options: officialObject({ include_obfuscation: hint() }).optional(),
+    background: notServed("responses are not made in the background; expected stream", false),
   }),
 );
 
 /** A request over a socket, which always streams. */
 export const socketRequest = lazySchema((z) =>
-  z.strictObject({ ...fields(), type: z.literal("response.create") }),
+  officialObject({ ...fields(), type: z.literal("response.create") }),
 );
 
 /** A checked request. */
@@ -142,19 +170,13 @@ function toolsOf({ tools }: ResponseRequest, model: ServedModel): FunctionDefini
       return [definitionOf(tool)];
     }
     // Only models that read one prompt have a text.
-    if (model.text === undefined) return [];
+    if (model.text === undefined || tool.external_web_access !== undefined) return [];
     const why = `expected function, got ${tool.type}: of the models here only agents search`;
     throw refused(["tools", i, "type"], why);
   });
 }
 
 /** The tools that may be called, and whether one must be. */
-interface ToolUse {
-  readonly tools: readonly FunctionDefinition[];
-  readonly toolChoice: ToolChoice;
-}
-
-/** Of `allowed_tools` the model learns the allowed ones alone, so that it cannot call another. */
 function toolUseOf(body: ResponseRequest, model: ServedModel): ToolUse {
   const tools = toolsOf(body, model);
   const choice = body.tool_choice ?? "auto";
@@ -162,9 +184,8 @@ function toolUseOf(body: ResponseRequest, model: ServedModel): ToolUse {
   if (choice.type === "function") {
     return { tools, toolChoice: checkToolChoice({ name: choice.name }, tools) };
   }
-  for (const { name } of choice.tools) checkToolChoice({ name }, tools);
-  const allowed = tools.filter(({ name }) => choice.tools.some((each) => each.name === name));
-  return { tools: allowed, toolChoice: choice.mode };
+  const names = choice.tools.map(({ name }) => name);
+  return allowedTools(tools, names, choice.mode);
 }
 
 function formOf({ text }: ResponseRequest): Constraint | undefined {
@@ -173,14 +194,11 @@ function formOf({ text }: ResponseRequest): Constraint | undefined {
   return constraintOf({ response_format: { type: "json_schema", json_schema: { schema: format.schema } } });
 }
 
-/** Templates switch thoughts on and off, or print how much effort they shall be. */
 function variablesOf({
   reasoning,
   chat_template_kwargs,
 }: ResponseRequest): ReplyRequest["templateVariables"] {
-  const effort = reasoning?.effort;
-  const thinking = effort == null ? {} : { enable_thinking: effort !== "none", reasoning_effort: effort };
-  const variables = { ...thinking, ...chat_template_kwargs };
+  const variables = { ...effortVariables(reasoning?.effort), ...chat_template_kwargs };
   return Object.keys(variables).length === 0 ? undefined : variables;
 }
 

@@ -3,19 +3,20 @@ import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Call } from "../../http/call.ts";
 import type { Conversation, PromptOptions } from "../../reply/reply.ts";
-import { chatMessage, messagesOf } from "../chat/request.ts";
+import { chatMessage, messagesOf } from "../chat/message.ts";
 import { continuedFields, continuesLast } from "../fields/continued.ts";
+import { officialObject } from "../fields/official.ts";
 import { type Serving, textModelOf } from "../fields/serving.ts";
 import { chatTools, toolsOf } from "../fields/tools.ts";
 
 /** The fields of a conversation, under the names that vLLM and llama.cpp share. */
 export const conversationFields = lazySchema((z) =>
-  z.strictObject({
-    model: z.string().nullish(),
+  officialObject({
+    model: z.string().optional(),
     messages: z.array(chatMessage()).min(1),
-    tools: chatTools().nullish(),
+    tools: chatTools().optional(),
     ...continuedFields().shape,
-    chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
+    chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),
   }),
 );
 
@@ -34,7 +35,7 @@ export function conversationOf(body: ConversationBody): Conversation {
     continuesLast: continuesLast(body, messages),
     tools: toolsOf(body.tools),
     toolChoice: "auto",
-    templateVariables: body.chat_template_kwargs ?? undefined,
+    templateVariables: body.chat_template_kwargs,
   };
 }
 

@@ -29,7 +29,7 @@ const body = lazySchema((z) => {
     query: text,
     documents: z.array(document).min(1).max(maxDocuments),
     top_n: z.int().min(1).nullish(),
-    return_documents: z.boolean().default(false),
+    return_documents: z.boolean().nullish(),
   });
 });
 

@@ -4,6 +4,7 @@ import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
 import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
+import { officialObject } from "../fields/official.ts";
 import { type Serving, type TextModel, textModelOf } from "../fields/serving.ts";
 import { conversationFields, conversationOf, promptOptionsOf } from "./conversation.ts";
 
@@ -12,15 +13,15 @@ const mostChars = 1 << 20;
 
 /** Either a text, by llama.cpp's name or vLLM's, or a conversation. */
 const tokenizeBody = lazySchema((z) =>
-  z.strictObject({
+  officialObject({
     ...conversationFields().partial().shape,
     content: z.string().max(mostChars).optional(),
     prompt: z.string().max(mostChars).optional(),
-    add_special: z.boolean().nullish(),
-    add_special_tokens: z.boolean().nullish(),
-    parse_special: z.boolean().default(true),
-    with_pieces: z.boolean().default(false),
-    return_token_strs: z.boolean().nullish(),
+    add_special: z.boolean().optional(),
+    add_special_tokens: z.boolean().optional(),
+    parse_special: z.boolean().optional(),
+    with_pieces: z.boolean().optional(),
+    return_token_strs: z.boolean().optional(),
   }),
 );
 
@@ -42,12 +43,12 @@ function pieceOf(bytes: Uint8Array): string | number[] {
  * conversation begins as a reply's prompt does.
  */
 function idsOf(body: TokenizeBody, text: ModelText): Int32Array {
-  const { content, prompt, messages, parse_special: parseSpecialTokens } = body;
+  const { content, prompt, messages, parse_special: parseSpecialTokens = true } = body;
   const given = [content, prompt, messages].filter((each) => each !== undefined);
   if (given.length !== 1) {
     throw refused(["content"], `expected one of content, prompt and messages, got ${given.length}`);
   }
-  const isMarked = body.add_special ?? body.add_special_tokens ?? undefined;
+  const isMarked = body.add_special ?? body.add_special_tokens;
   const { tokenizer } = text;
   if (messages !== undefined) {
     const conversation = { ...body, messages };

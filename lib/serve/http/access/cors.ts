@@ -8,7 +8,7 @@ import type { Call } from "../call.ts";
 const methods = "GET, POST, DELETE, OPTIONS";
 
 /** Headers of answers that pages may read beside the usual ones. */
-const readable = "x-request-id, request-id, retry-after";
+const readable = "x-request-id, request-id, retry-after, seekrl-ignored";
 
 /** For how long a browser need not ask again, seconds. */
 const maxAge = "600";

@@ -78,9 +78,9 @@ function requestSchema({ limits }: EmbeddingHost) {
   return z.strictObject({
     input: z.preprocess(listed, z.array(item).min(1).max(limits.maxQueries)),
     model: z.string().nullish(),
-    encoding_format: z.enum(["float", "base64"]).default("float"),
+    encoding_format: z.enum(["float", "base64"]).nullish(),
     dimensions: z.int().nullish(),
-    input_type: z.enum(["passage", "query"]).default("passage"),
+    input_type: z.enum(["passage", "query"]).nullish(),
     user: z.string().nullish(),
   });
 }
@@ -130,7 +130,11 @@ export function embeddingsRoute(
   return async (call) => {
     const request = await host.read(call, schema);
     checkServed(request, served, host);
-    const { input, encoding_format, input_type } = request;
+    const { input } = request;
+    const [encoding, input_type] = [
+      request.encoding_format ?? "float",
+      request.input_type ?? "passage",
+    ] as const;
     const leave = host.gate.enter(input.length);
     try {
       const find = (text: string): Promise<Float32Array> =>
@@ -143,7 +147,7 @@ export function embeddingsRoute(
       const data = listOf(vectors, (vector, index) => ({
         object: "embedding",
         index,
-        embedding: encodings[encoding_format](vector),
+        embedding: encodings[encoding](vector),
       }));
       const tokens = numRead(input, served, input_type);
       const usage = { prompt_tokens: tokens, total_tokens: tokens };

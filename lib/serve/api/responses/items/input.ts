@@ -2,8 +2,9 @@
 import type { z } from "zod";
 import { lazySchema } from "../../../../base/on-first-use.ts";
 import { refused } from "../../../http/refusal.ts";
-import { type Content, contentField, textOf } from "../../fields/content.ts";
-import { toolName } from "../../fields/tools.ts";
+import { contentField, textOf } from "../../fields/content.ts";
+import { hint, officialObject } from "../../fields/official.ts";
+import { callArguments, toolName } from "../../fields/tools.ts";
 import {
   type Item,
   type MessageItem,
@@ -13,62 +14,65 @@ import {
   unsealed,
 } from "./item.ts";
 
-/** What every item may have. */
-const shared = lazySchema((z) =>
-  z.object({ id: z.string().min(1).max(128).nullish(), status: z.string().nullish() }),
-);
+/** What every item may have, and who made it. */
+const shared = lazySchema((z) => ({
+  id: z.string().min(1).max(128).optional(),
+  status: z.string().optional(),
+  created_by: hint(),
+}));
 
 /** A name that joins a call and its output. */
 const callId = lazySchema((z) => z.string().min(1).max(128));
 
 const message = lazySchema((z) =>
-  z.strictObject({
-    ...shared().shape,
+  officialObject({
+    ...shared(),
     type: z.literal("message"),
     role: z.enum(["user", "assistant", "system", "developer"]),
     content: contentField(),
     // Whether it was the answer or a word on the way; templates have no place for it.
-    phase: z.enum(["commentary", "final_answer"]).nullish(),
+    phase: hint(),
   }),
 );
 
 const functionCall = lazySchema((z) =>
-  z.strictObject({
-    ...shared().shape,
+  officialObject({
+    ...shared(),
     type: z.literal("function_call"),
     call_id: callId(),
     name: toolName(),
-    arguments: z.string(),
-    // OpenAI's client keeps it on what it parsed, and sends it back.
-    parsed_arguments: z.unknown().optional(),
+    arguments: callArguments(),
+    // OpenAI's client keeps the first on what it parsed; functions are called by the model alone, and under one name.
+    ...{ parsed_arguments: hint(), caller: hint(), namespace: hint() },
   }),
 );
 
 const functionOutput = lazySchema((z) =>
-  z.strictObject({
-    ...shared().shape,
+  officialObject({
+    ...shared(),
     type: z.literal("function_call_output"),
     call_id: callId(),
     output: contentField(),
+    caller: hint(),
   }),
 );
 
 const reasoning = lazySchema((z) =>
-  z.strictObject({
-    ...shared().shape,
+  officialObject({
+    ...shared(),
     type: z.literal("reasoning"),
     summary: z.array(z.looseObject({ type: z.literal("summary_text"), text: z.string() })).default([]),
-    content: z.array(z.looseObject({ type: z.literal("reasoning_text"), text: z.string() })).nullish(),
-    encrypted_content: z.string().nullish(),
+    content: z.array(z.looseObject({ type: z.literal("reasoning_text"), text: z.string() })).optional(),
+    encrypted_content: z.string().optional(),
   }),
 );
 
 const search = lazySchema((z) =>
-  z.strictObject({
-    ...shared().shape,
+  officialObject({
+    ...shared(),
     type: z.literal("web_search_call"),
     action: z.looseObject({
-      type: z.literal("search"),
+      type: z.literal(["search", "open_page", "find_in_page"]),
       query: z.string().default(""),
       queries: z.array(z.string()).default([]),
     }),
@@ -76,11 +80,11 @@ const search = lazySchema((z) =>
 );
 
 const compaction = lazySchema((z) =>
-  z.strictObject({ ...shared().shape, type: z.literal("compaction"), encrypted_content: z.string() }),
+  officialObject({ ...shared(), type: z.literal("compaction"), encrypted_content: z.string() }),
 );
 
 const reference = lazySchema((z) =>
-  z.strictObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
+  officialObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
 );
 
 /** Types of items, in the order of the specification. */
@@ -95,11 +99,13 @@ const item = lazySchema((z) =>
   ),
 );
 
-/** A message needs no type. */
+/** A message needs no type, and a reference is an id alone. */
 function typed(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || !("role" in value)) return value;
-  const { type } = value as { readonly type?: unknown };
-  return type === undefined || type === null ? { ...value, type: "message" } : value;
+  if (typeof value !== "object" || value === null) return value;
+  const { type, role, id } = value as Readonly<Record<string, unknown>>;
+  if (type !== undefined && type !== null) return value;
+  if (role !== undefined) return { ...value, type: "message" };
+  return id === undefined ? value : { ...value, type: "item_reference" };
 }
 
 /** `input`: a text of the user, or items. */
@@ -117,19 +123,9 @@ type Given<Type extends GivenItem["type"]> = Extract<GivenItem, { readonly type:
 /** A place in the request, for messages. */
 type Path = readonly (string | number)[];
 
-/** A refusal is what was said, too. */
-function refusalsAsText(content: Content): Content {
-  if (typeof content === "string") return content;
-  return content.map((part) =>
-    part.type === "refusal" && typeof part.refusal === "string"
-      ? { type: "output_text", text: part.refusal }
-      : part,
-  );
-}
-
 function messageOf({ id, role, content }: Given<"message">, path: Path): MessageItem {
   const isOwn = role === "assistant";
-  const text = textOf(isOwn ? refusalsAsText(content) : content, [...path, "content"]);
+  const text = textOf(content, [...path, "content"]);
   const part: TextPart = isOwn
     ? { type: "output_text", text, annotations: [] }
     : { type: "input_text", text };
