@@ -115,6 +115,7 @@ const folders = {
   "apps/world": "the built-in fictional world",
   "lib/engine": "sequences that generate, append and fork",
   "lib/engine/constraint": "text held to a schema, an expression or a grammar",
+  "lib/engine/constraint/grammar": "grammars over bytes, and which tokens may follow in them",
   "lib/engine/constraint/json-schema": "JSON schemas as grammars",
   "lib/tools": "what agents may call: definitions, the box that runs calls, grammars of calls",
   "lib/tools/built-in": "search, documents, knowledge graph, calculator and web pages as tools",

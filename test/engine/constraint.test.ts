@@ -162,13 +162,13 @@ test("what is no constraint is refused with the library's reason, and others sti
     [{ jsonSchema: { type: "objekt" } }, /jsonSchema: unknown type "objekt"; expected one of string/],
     [{ regex: "" }, /regex: expected a string that is not empty/],
     [{ grammar: "" }, /grammar: expected a string that is not empty/],
-    [{ regex: "a(?=b)" }, /Lookahead is not supported/],
-    [{ regex: "(a" }, /parenthesis is not closed/],
-    [{ grammar: "root ::= x" }, /Rule "x" is not defined/],
+    [{ regex: "a(?=b)" }, /regex: lookaround and modifiers is not held to/],
+    [{ regex: "(a" }, /regex: an open group/],
+    [{ grammar: "root ::= x" }, /grammar, line 1: rule "x" is not defined/],
     [{}, /expected one of jsonSchema, regex, grammar, structuralTag, got {}/],
     [{ structuralTag: { type: "xml" } }, /structuralTag: type: expected one of const_string, .*, got "xml"/],
     [
-      { structuralTag: { type: "sequence", elements: [{ type: "regex" }, { type: "tags" }] } },
+      { structuralTag: { type: "sequence", elements: [{ type: "any_text" }, { type: "tags" }] } },
       /structuralTag\.elements\[1\]: type: expected one of/,
     ],
     [
@@ -176,8 +176,8 @@ test("what is no constraint is refused with the library's reason, and others sti
       /jsonSchema: unknown type "objekt"/,
     ],
     [
-      { structuralTag: { type: "sequence", elements: [{ type: "any_text" }, { type: "any_text" }] } },
-      /free text without an end may only stand last/,
+      { structuralTag: { type: "tag", begin: "a", content: { type: "any_text" }, end: 1 } },
+      /structuralTag: end: expected a string or several/,
     ],
     [{ regex: "a", grammar: "b" }, /expected one of/],
     [{ json: {} }, /unknown key "json"/],

@@ -1,7 +1,7 @@
-/** The thread of grammars as an engine sees it: one text after the other is begun there, and one that takes too long ends it. */
+/** The thread of grammars as an engine sees it: one constraint after the other is read there, small ones first. */
 import { Worker } from "node:worker_threads";
 import { SeekError } from "../../base/errors.ts";
-import type { GrammarReply, GrammarTask, OpenText } from "./grammar-thread.ts";
+import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
 import type { GrammarSource, GrammarVocabulary } from "./grammars.ts";
 
 /** A task that is not done; `mask` is of the next token, where there is one. */
@@ -13,64 +13,45 @@ interface Waiting {
 
 const nothing = new Int32Array();
 
-/** Sources that took too long, the latest. */
-const mostRefused = 32;
-
-/** What is thrown for a source that did not compile in time. */
-export class TooSlow extends SeekError {
-  constructor(compileMs: number) {
-    const remedy = "shorter lengths, fewer repetitions and fewer values compile sooner";
-    super("ERR_ARGUMENT", `constraint: not compiled within ${compileMs} ms; ${remedy}`);
-  }
-}
-
 /**
- * Runs tasks in the order in which they come, but for beginnings, which wait for each other: what follows a text waits for one of
- * them at most. A source that does not compile in time ends the thread, as nothing else stops it; another one takes up the
- * texts that were followed where they were.
+ * Runs tasks in the order in which they come, but for beginnings: one of them at a time is handed to the thread, the smallest that
+ * waits, so that what follows a text waits for one at most, and a small constraint for no more than one large one.
  */
 export class GrammarWorker {
   readonly #vocabulary: GrammarVocabulary;
-  readonly #compileMs: number;
   readonly #waiting = new Map<number, Waiting>();
-  /** Texts that are followed, as they can be begun again. */
-  readonly #texts = new Map<number, OpenText & { readonly ids: number[] }>();
-  /** Beginnings that wait for the one under way. */
-  readonly #queue = new Set<number>();
-  readonly #refused = new Set<string>();
-  #opening: { readonly number: number; readonly timer: NodeJS.Timeout } | undefined;
+  /** Beginnings that wait for the one under way, with their sizes. */
+  readonly #queue = new Map<number, number>();
+  #opening: number | undefined;
   #worker: Worker | undefined;
   #numTasks = 0;
 
-  /** @param compileMs - how long a source may take to compile, milliseconds */
-  constructor(vocabulary: GrammarVocabulary, compileMs: number) {
+  constructor(vocabulary: GrammarVocabulary) {
     this.#vocabulary = vocabulary;
-    this.#compileMs = compileMs;
   }
 
   /**
    * Begins a text.
    *
-   * @param signal - gives up what has not begun to compile
+   * @param signal - gives up what has not begun to be read
    * @returns its number
-   * @throws TooSlow; ERR_ARGUMENT for a source that cannot be read; ERR_ABORTED
+   * @throws ERR_ARGUMENT for a source that cannot be read; ERR_ABORTED
    */
   async open(
     source: GrammarSource,
     stopIds: readonly number[],
     signal: AbortSignal | undefined,
   ): Promise<number> {
-    if (this.#refused.has(JSON.stringify(source))) throw new TooSlow(this.#compileMs);
     // The number of the task that begins it.
     const text = this.#numTasks;
     const leave = (): void => {
-      // What is compiled by now is compiled to its end, for the next text of that source.
+      // What is being read is read to its end, for the next text of that source.
       if (this.#queue.delete(text))
         this.#take(text)?.reject(new SeekError("ERR_ABORTED", "constraint: given up"));
     };
     signal?.addEventListener("abort", leave, { once: true });
     try {
-      const opened = this.#ask({ kind: "open", text, source, stopIds, ids: [] });
+      const opened = this.#ask({ kind: "open", text, source, stopIds });
       if (signal?.aborted) leave();
       await opened;
       return text;
@@ -86,7 +67,6 @@ export class GrammarWorker {
 
   /** Forgets a text. */
   forget(text: number): void {
-    this.#texts.delete(text);
     if (this.#worker !== undefined) void this.#ask({ kind: "close", text }).catch(() => {});
   }
 
@@ -103,7 +83,7 @@ export class GrammarWorker {
     const done = new Promise<Int32Array>((resolve, reject) => {
       this.#waiting.set(number, { task, resolve, reject });
     });
-    if (task.kind === "open") this.#queue.add(number);
+    if (task.kind === "open") this.#queue.set(number, task.source.constraint.length);
     else this.#post(number, task);
     this.#advance();
     return done;
@@ -117,11 +97,10 @@ export class GrammarWorker {
 
   /** Begins the next text, unless one is being begun. */
   #advance(): void {
-    const [number] = this.#queue;
-    if (this.#opening !== undefined || number === undefined) return;
+    if (this.#opening !== undefined || this.#queue.size === 0) return;
+    const [[number]] = [...this.#queue].sort(([, a], [, b]) => a - b) as [[number, number]];
     this.#queue.delete(number);
-    const timer = setTimeout(() => this.#giveUp(number, new TooSlow(this.#compileMs)), this.#compileMs);
-    this.#opening = { number, timer };
+    this.#opening = number;
     this.#post(number, (this.#waiting.get(number) as Waiting).task);
   }
 
@@ -140,31 +119,13 @@ export class GrammarWorker {
     return worker;
   }
 
-  #receive({ task: number, mask, failure }: GrammarReply): void {
-    const error = failure && new SeekError(failure.code, failure.message);
-    const isOpening = this.#opening?.number === number;
-    // What breaks while it compiles may have broken all that stands beside it.
-    if (isOpening && error?.code === "ERR_INTERNAL") this.#giveUp(number, error);
-    else {
-      if (isOpening) this.#endOpening();
-      this.#settle(number, error, mask);
-      this.#advance();
-    }
-  }
-
-  #settle(number: number, error: SeekError | undefined, mask: Int32Array = nothing): void {
+  #receive({ task: number, mask = nothing, failure }: GrammarReply): void {
     const waiting = this.#take(number);
-    if (error !== undefined) waiting?.reject(error);
-    else if (waiting !== undefined) {
-      this.#note(waiting.task);
-      waiting.resolve(mask);
-    }
-  }
-
-  /** Keeps what a text has come to. */
-  #note(task: GrammarTask): void {
-    if (task.kind === "open") this.#texts.set(task.text, { ...task, ids: [...task.ids] });
-    else if (task.kind === "next") this.#texts.get(task.text)?.ids.push(...task.ids);
+    if (failure !== undefined) waiting?.reject(new SeekError(failure.code, failure.message));
+    else waiting?.resolve(mask);
+    if (this.#opening !== number) return;
+    this.#opening = undefined;
+    this.#advance();
   }
 
   #take(number: number): Waiting | undefined {
@@ -173,41 +134,11 @@ export class GrammarWorker {
     return waiting;
   }
 
-  #endOpening(): void {
-    clearTimeout(this.#opening?.timer);
-    this.#opening = undefined;
-  }
-
-  /** Ends the thread with what it compiles, and has another one go on with all else. */
-  #giveUp(number: number, error: SeekError): void {
-    this.#endOpening();
-    const given = this.#take(number);
-    void this.#worker?.terminate();
-    this.#worker = undefined;
-    if (given?.task.kind === "open") this.#refuse(given.task.source);
-    const left = [...this.#waiting].filter(([each]) => !this.#queue.has(each));
-    if (this.#texts.size > 0)
-      void this.#ask({ kind: "restore", texts: [...this.#texts.values()] }).catch(() => {});
-    for (const [each, { task }] of left) {
-      if (task.kind === "restore") this.#take(each)?.resolve(nothing);
-      else this.#post(each, task);
-    }
-    this.#advance();
-    given?.reject(error);
-  }
-
-  #refuse(source: GrammarSource): void {
-    this.#refused.add(JSON.stringify(source));
-    const [oldest] = this.#refused;
-    if (oldest !== undefined && this.#refused.size > mostRefused) this.#refused.delete(oldest);
-  }
-
   #end(error: SeekError): void {
-    this.#endOpening();
+    this.#opening = undefined;
     this.#worker = undefined;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
     this.#queue.clear();
-    this.#texts.clear();
   }
 }

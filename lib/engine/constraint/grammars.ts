@@ -1,16 +1,20 @@
-/** Compiles constraints for a vocabulary and follows the texts that are held to them; runs on a thread of its own. */
-import type { CompiledGrammar, GrammarCompiler, GrammarMatcher } from "@mlc-ai/web-xgrammar";
-import { SeekError } from "../../base/errors.ts";
-import { byteLevelOf } from "../../text/tokenizers/byte-alphabet.ts";
+/** Reads constraints for a vocabulary and follows the texts that are held to them; runs on a thread of its own. */
 import type { PackedBytes } from "../vocabulary.ts";
-import { checkReadable, openInstance } from "./xgrammar.ts";
+import type { Constraint } from "./constraint.ts";
+import { Automaton, type State } from "./grammar/automaton.ts";
+import type { Expression } from "./grammar/expression.ts";
+import { readGrammar } from "./grammar/gbnf.ts";
+import { TokenTrie } from "./grammar/token-trie.ts";
+import { jsonSchemaGrammar } from "./json-schema/json-schema.ts";
+import { regexGrammar } from "./regex.ts";
+import { readStructuralTag } from "./structural-tag.ts";
 
-/** Grammars that stay compiled, the latest used. */
-const mostCompiled = 32;
-/** Vocabularies that stay read, one for each choice of marks that stand for their text. */
-const mostLibraries = 4;
+/** Constraints that stay read, the latest used. */
+const mostRead = 32;
+/** Tries that stay made, one for each choice of marks that stand for their text. */
+const mostTries = 4;
 
-/** What grammars are compiled for. */
+/** What texts are made of. */
 export interface GrammarVocabulary extends PackedBytes {
   /** The model's, which may be more than the tokenizer's. */
   readonly vocabSize: number;
@@ -19,13 +23,12 @@ export interface GrammarVocabulary extends PackedBytes {
   readonly markIds: readonly number[];
 }
 
-/** What is compiled: an expression, a grammar in GBNF, or the JSON of a structural tag. */
+/** A constraint as the thread is given it. */
 export interface GrammarSource {
-  readonly regex?: string | undefined;
-  readonly grammar?: string | undefined;
-  readonly structuralTag?: string | undefined;
+  /** JSON of a {@link Constraint}. */
+  readonly constraint: string;
   /** Marks that stand for their text; none where there is no structural tag. */
-  readonly spelledIds?: readonly number[] | undefined;
+  readonly spelledIds: readonly number[];
 }
 
 /** A text so far. */
@@ -35,17 +38,11 @@ export interface FollowedText {
   close(): void;
 }
 
-/** What an instance of the library holds for one vocabulary. */
-interface Library {
-  readonly matchers: typeof GrammarMatcher;
-  readonly compiler: GrammarCompiler;
-  readonly compiled: Map<string, Promise<CompiledGrammar>>;
-}
-
 /** The grammars of one engine. */
 export class Grammars {
   readonly #vocabulary: GrammarVocabulary;
-  readonly #libraries = new Map<string, Promise<Library>>();
+  readonly #tries = new Map<string, TokenTrie>();
+  readonly #read = new Map<string, Grammar>();
 
   constructor(vocabulary: GrammarVocabulary) {
     this.#vocabulary = vocabulary;
@@ -54,82 +51,76 @@ export class Grammars {
   /**
    * Begins a text.
    *
-   * @param source - is compiled at its first use
+   * @param source - is read at its first use
    * @param stopIds - end the text
    * @throws ERR_ARGUMENT for a source that cannot be read
    */
-  async open(source: GrammarSource, stopIds: readonly number[]): Promise<FollowedText> {
-    const { matchers, compiler, compiled } = await this.#library(source.spelledIds ?? []);
-    const grammar = await latest(compiled, JSON.stringify(source), {
-      make: () => compileAnew(source, compiler),
-      drop: (oldest) => oldest.dispose(),
-      most: mostCompiled,
-    });
-    const followed = await matchers.createGrammarMatcher(grammar, [...stopIds]);
-    return {
-      next: (ids) => {
-        const wrong = ids.find((id) => !followed.acceptToken(id));
-        if (wrong === undefined) return followed.getNextTokenBitmask();
-        throw new SeekError("ERR_INTERNAL", `constraint: id ${wrong} was drawn although it is masked`);
-      },
-      close: () => followed.dispose(),
-    };
-  }
-
-  #library(spelledIds: readonly number[]): Promise<Library> {
-    return latest(this.#libraries, spelledIds.join(), {
-      make: () => this.#open(new Set(spelledIds)),
-      drop: () => {},
-      most: mostLibraries,
-    });
+  open({ constraint, spelledIds }: GrammarSource, stopIds: readonly number[]): Following {
+    const marks = spelledIds.join();
+    const trie = latest(this.#tries, marks, mostTries, () => this.#trie(new Set(spelledIds)));
+    const read = (): Grammar => new Grammar(expressionOf(JSON.parse(constraint) as Constraint), trie);
+    return new Following(latest(this.#read, `${marks} ${constraint}`, mostRead, read), stopIds);
   }
 
   // Marks have no text here, so that no constraint takes one for its spelling, unless it asks for it.
-  async #open(spelledIds: ReadonlySet<number>): Promise<Library> {
-    const { library } = openInstance();
-    const { bytes, starts, vocabSize, eosIds, markIds } = this.#vocabulary;
+  #trie(spelledIds: ReadonlySet<number>): TokenTrie {
+    const { vocabSize, eosIds, markIds } = this.#vocabulary;
     const textless = new Set([...eosIds, ...markIds.filter((id) => !spelledIds.has(id))]);
-    const pieces = Array.from({ length: starts.length - 1 }, (_, id) =>
-      textless.has(id) ? "" : byteLevelOf(bytes.subarray(starts[id], starts[id + 1])),
-    );
-    const { TokenizerInfo, GrammarCompiler, GrammarMatcher } = library;
-    const info = await TokenizerInfo.createTokenizerInfo(pieces, "byte_level", false, vocabSize, [...eosIds]);
-    const compiler = await GrammarCompiler.createGrammarCompiler(info, false);
-    return { matchers: GrammarMatcher, compiler, compiled: new Map() };
+    return new TokenTrie(this.#vocabulary, vocabSize, textless);
   }
 }
 
-/** How things of one kind are made and kept. */
-interface Keeping<T> {
-  readonly make: () => Promise<T>;
-  readonly drop: (oldest: T) => void;
-  readonly most: number;
+function expressionOf({ jsonSchema, regex, grammar, structuralTag }: Constraint): Expression {
+  if (structuralTag !== undefined) return readStructuralTag(structuralTag);
+  if (jsonSchema !== undefined) return readGrammar(jsonSchemaGrammar(jsonSchema));
+  return readGrammar(regex === undefined ? (grammar ?? "") : regexGrammar(regex));
 }
 
 /** What is under a key, made at its first use; beyond the most the longest unused is dropped. */
-function latest<T>(all: Map<string, Promise<T>>, key: string, { make, drop, most }: Keeping<T>): Promise<T> {
+function latest<T>(all: Map<string, T>, key: string, most: number, make: () => T): T {
   const known = all.get(key) ?? make();
   all.delete(key);
   all.set(key, known);
-  known.catch(() => all.delete(key));
-  const [oldest] = all;
-  if (oldest !== undefined && all.size > most) {
-    all.delete(oldest[0]);
-    oldest[1].then(drop).catch(() => {});
-  }
+  const [oldest] = all.keys();
+  if (oldest !== undefined && all.size > most) all.delete(oldest);
   return known;
 }
 
-async function compileAnew(
-  { regex, grammar = "", structuralTag }: GrammarSource,
-  compiler: GrammarCompiler,
-): Promise<CompiledGrammar> {
-  const expression = { type: "structural_tag", format: { type: "regex", pattern: regex } };
-  const tag = regex === undefined ? structuralTag : JSON.stringify(expression);
-  if (tag !== undefined) {
-    await checkReadable(({ Grammar }) => Grammar.fromStructuralTag(tag));
-    return compiler.compileStructuralTag(tag);
+/** A grammar over the tokens of a vocabulary. */
+class Grammar {
+  readonly automaton: Automaton;
+  readonly trie: TokenTrie;
+
+  constructor(root: Expression, trie: TokenTrie) {
+    this.automaton = new Automaton(root);
+    this.trie = trie;
   }
-  await checkReadable(({ Grammar }) => Grammar.fromEBNF(grammar));
-  return compiler.compileGrammar(grammar);
+}
+
+/** A text that is being followed. */
+export class Following {
+  readonly #grammar: Grammar;
+  readonly #stopIds: ReadonlySet<number>;
+  #state: State;
+
+  constructor(grammar: Grammar, stopIds: readonly number[]) {
+    this.#grammar = grammar;
+    this.#stopIds = new Set(stopIds);
+    this.#state = grammar.automaton.start;
+  }
+
+  /** Goes on with ids. @returns the next mask, i32 [V / 32] */
+  next(ids: Int32Array): Int32Array {
+    const { automaton, trie } = this.#grammar;
+    automaton.begin();
+    for (const id of ids) if (!this.#stopIds.has(id)) this.#state = trie.after(automaton, this.#state, id);
+    const near = automaton.nearby(this.#state, trie.longest);
+    near.mask ??= trie.maskOf(automaton, near);
+    const mask = near.mask.slice();
+    for (const id of this.#stopIds) {
+      const [word, bit] = [mask[id >> 5] as number, 1 << (id & 31)];
+      mask[id >> 5] = this.#state.isWhole ? word | bit : word & ~bit;
+    }
+    return mask;
+  }
 }

@@ -2,27 +2,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jsonSchemaGrammar } from "../../../lib/engine/constraint/json-schema/json-schema.ts";
-import { openInstance } from "../../../lib/engine/constraint/xgrammar.ts";
+import { taker } from "../grammar/follow.ts";
 
-const { library } = openInstance();
-
-/** Whether a text is one of the schema's grammar. */
-async function takes(schema: object): Promise<(text: string) => Promise<boolean>> {
-  const { GrammarCompiler, GrammarMatcher, TokenizerInfo } = library;
-  const compiler = await GrammarCompiler.createGrammarCompiler(await TokenizerInfo.createTokenizerInfo([]));
-  const compiled = await compiler.compileGrammar(jsonSchemaGrammar(schema));
-  return async (text) => {
-    const matcher = await GrammarMatcher.createGrammarMatcher(compiled, undefined, true);
-    const isTaken = matcher._acceptString(text) && matcher.isTerminated();
-    matcher.dispose();
-    return isTaken;
-  };
-}
+const takes = (schema: object) => taker(jsonSchemaGrammar(schema));
 
 async function assertTakes(schema: object, taken: readonly string[], left: readonly string[]): Promise<void> {
-  const check = await takes(schema);
-  for (const text of taken) assert.ok(await check(text), `${JSON.stringify(schema)} has to take ${text}`);
-  for (const text of left) assert.ok(!(await check(text)), `${JSON.stringify(schema)} must not take ${text}`);
+  const check = takes(schema);
+  for (const text of taken) assert.ok(check(text), `${JSON.stringify(schema)} has to take ${text}`);
+  for (const text of left) assert.ok(!check(text), `${JSON.stringify(schema)} must not take ${text}`);
 }
 
 test("strings are JSON, of the length and the expression that the schema says", async () => {
@@ -44,7 +31,7 @@ test("strings are JSON, of the length and the expression that the schema says", 
     [0, 1, 63, 64, 150, 199, 200].map(letters),
     [201, 202, 250].map(letters),
   );
-  for (const least of [79, 80, 81, 111, 112, 5000]) {
+  for (const least of [79, 80, 81, 111, 112, 500]) {
     const [enough, tooFew] = [least, least - 1].map((length) =>
       JSON.stringify("éa\n".repeat(length).slice(0, length)),
     );
@@ -123,9 +110,9 @@ async function checkRange(schema: Record<string, unknown>, numbers: readonly str
   const { type, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below } = schema;
   const isWithin = (x: number): boolean =>
     !(x < Number(minimum)) && !(x > Number(maximum)) && !(x <= Number(above)) && !(x >= Number(below));
-  let check: (text: string) => Promise<boolean>;
+  let check: (text: string) => boolean;
   try {
-    check = await takes(schema);
+    check = takes(schema);
   } catch (error) {
     assert.match(String(error), /no number of at most 15 digits is within the bounds/);
     const whole = Array.from({ length: 3000 }, (_, i) => i - 1500);
@@ -133,7 +120,7 @@ async function checkRange(schema: Record<string, unknown>, numbers: readonly str
     return;
   }
   for (const text of numbers.filter((each) => type === "number" || !each.includes(".")))
-    assert.equal(await check(text), isWithin(Number(text)), `${JSON.stringify(schema)}: ${text}`);
+    assert.equal(check(text), isWithin(Number(text)), `${JSON.stringify(schema)}: ${text}`);
 }
 
 test("values that begin alike are told apart", async () => {

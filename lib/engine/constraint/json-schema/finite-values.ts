@@ -9,22 +9,33 @@ import type { Schema } from "./rules.ts";
  */
 export function endlessDefinition(definitions: ReadonlyMap<string, unknown>): string | undefined {
   const met = new Set<string>();
-  let before = -1;
-  // Each round adds what is met by values whose references were met before, until a round adds none.
-  while (met.size > before) {
-    before = met.size;
-    for (const [pointer, schema] of definitions)
-      if (!met.has(pointer) && isMet(schema, met)) met.add(pointer);
+  // Who asks for a reference is looked at again once a value meets it.
+  const askers = new Map<string, string[]>();
+  const left = [...definitions.keys()];
+  for (let pointer = left.pop(); pointer !== undefined; pointer = left.pop()) {
+    if (met.has(pointer)) continue;
+    const asked = pointer;
+    const has = (reference: string): boolean => {
+      if (met.has(reference)) return true;
+      const known = askers.get(reference) ?? [];
+      known.push(asked);
+      askers.set(reference, known);
+      return false;
+    };
+    if (!isMet(definitions.get(pointer), has)) continue;
+    met.add(pointer);
+    left.push(...(askers.get(pointer) ?? []));
+    askers.delete(pointer);
   }
   return [...definitions.keys()].find((pointer) => !met.has(pointer));
 }
 
-/** Whether a finite value meets a schema, where one meets each of the references in `met`. */
-function isMet(schema: unknown, met: ReadonlySet<string>): boolean {
+/** Whether a finite value meets a schema, where one meets each of the references that `has` names. */
+function isMet(schema: unknown, has: (reference: string) => boolean): boolean {
   if (typeof schema !== "object" || schema === null) return true;
   const { $ref, anyOf, oneOf, allOf, type, ...rest } = schema as Schema;
-  const ofPart = (part: unknown): boolean => isMet(part, met);
-  if ($ref !== undefined) return met.has($ref as string);
+  const ofPart = (part: unknown): boolean => isMet(part, has);
+  if ($ref !== undefined) return has($ref as string);
   const branches = anyOf ?? oneOf;
   if (Array.isArray(branches)) return branches.some(ofPart);
   if (Array.isArray(allOf)) return allOf.every(ofPart);

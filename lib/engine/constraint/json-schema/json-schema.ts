@@ -46,6 +46,9 @@ function finite(key: string, value: unknown): unknown {
   return refuse("jsonSchema", `"${key}": expected a number of JSON, got ${value}`);
 }
 
+/** Branches of a `oneOf`, each of which has to exclude each other. */
+const mostBranches = 300;
+
 const isObject = (value: unknown): value is Schema =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -53,6 +56,8 @@ class Grammar {
   readonly #root: unknown;
   readonly #rules: Rules;
   readonly #definitions = new Map<string, string>();
+  /** References that are being followed without a character between. */
+  #following = new Set<string>();
 
   constructor(root: unknown, rules: Rules) {
     this.#root = root;
@@ -84,8 +89,11 @@ class Grammar {
     if (form === "const") return this.#values([schema.const], schema, path);
     if (form === "enum") return this.#values(schema.enum, schema, `${path}.enum`);
     if (form !== "type") return this.#branches(schema[form], form, `${path}.${form}`);
-    const types = typesOf(schema, path);
-    return this.#choice(types.map((type) => this.#typed(type, schema, path)));
+    const following = this.#following;
+    this.#following = new Set();
+    const ways = typesOf(schema, path).map((type) => this.#typed(type, schema, path));
+    this.#following = following;
+    return this.#choice(ways);
   }
 
   #choice(ways: readonly string[]): string {
@@ -121,6 +129,8 @@ class Grammar {
     if (!Array.isArray(branches) || branches.length === 0) return refuse(path, "expected a list of schemas");
     if (form === "allOf" && branches.length > 1)
       refuse(path, "more than one schema is not held to by the grammar");
+    if (form === "oneOf" && branches.length > mostBranches)
+      refuse(path, `more than ${mostBranches} branches are not told apart; use "anyOf"`);
     const rules = branches.map((branch, i) => this.#rule(branch, `${path}.${i}`));
     if (form === "oneOf" && !areExclusive(branches, (schema) => this.#resolved(schema, path)))
       refuse(
@@ -151,26 +161,15 @@ class Grammar {
   #reference(reference: unknown, path: string): string {
     const target = this.#target(reference, path);
     const pointer = reference as string;
+    if (this.#following.has(pointer)) refuse(path, `"$ref" "${pointer}" leads back to itself`);
     const known = this.#definitions.get(pointer);
     if (known !== undefined) return known;
-    if (this.#returns(target, [pointer], path)) refuse(path, `"$ref" "${pointer}" leads back to itself`);
     const name = this.#rules.reserve("definition");
     this.#definitions.set(pointer, name);
+    this.#following.add(pointer);
     this.#rules.define(name, this.#rule(target, pathOf(pointer)));
+    this.#following.delete(pointer);
     return name;
-  }
-
-  /** Whether a schema leads to one of the references without a character between. */
-  #returns(schema: unknown, seen: readonly string[], path: string): boolean {
-    if (!isObject(schema)) return false;
-    const { $ref, anyOf, oneOf, allOf } = schema;
-    if ($ref !== undefined)
-      return (
-        seen.includes($ref as string) ||
-        this.#returns(this.#target($ref, path), [...seen, $ref as string], path)
-      );
-    const branches = [anyOf, oneOf, allOf].filter(Array.isArray).flat();
-    return branches.some((branch) => this.#returns(branch, seen, path));
   }
 
   #typed(type: TypeName, schema: Schema, path: string): string {
@@ -204,8 +203,9 @@ class Grammar {
     const lacking = required.find((name) => !values.has(name));
     if (lacking !== undefined)
       refuse(path, `"required": ${JSON.stringify(lacking)} is none of the "properties"`);
+    const names = new Set(required);
     const named = [...values].map(([name, [value, where]]) => ({
-      isOptional: !required.includes(name),
+      isOptional: !names.has(name),
       pair: this.#pair(literal(JSON.stringify(name)), value, where),
     }));
     const isNamed = namesIn(propertyNames) !== undefined || others === false;
@@ -242,7 +242,7 @@ class Grammar {
   /** A key that has no property of its own. */
   #key({ properties = {}, propertyNames }: Schema, path: string): string {
     const names = Object.keys(properties as Schema);
-    if (names.length > 0) return otherKeys(names, this.#rules);
+    if (names.length > 0) return otherKeys(names, this.#rules, path);
     if (propertyNames === undefined) return anyString(this.#rules);
     const keys = isObject(propertyNames) ? this.#resolved(propertyNames, path) : {};
     if (keys.type !== "string") refuse(path, '"propertyNames" has to be a schema of the "type" "string"');

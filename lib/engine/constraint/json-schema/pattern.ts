@@ -1,10 +1,6 @@
-/**
- * Expressions of JSON schemas (ECMA-262) as grammars of the JSON strings that they match.
- *
- * What a class excludes, and a dot, stands for ASCII characters alone: xgrammar tells no others apart by range. A character
- * that the expression names may be any.
- */
-import { characterClass, literal, type Rules } from "./rules.ts";
+/** Regular expressions (ECMA-262) as grammars of the strings that they match. */
+import { type Characters, charactersOf, shared, without } from "../grammar/characters.ts";
+import type { Rules } from "./rules.ts";
 
 /** A grammar, and how many characters its strings have. */
 export interface Piece {
@@ -13,45 +9,55 @@ export interface Piece {
   readonly most: number;
 }
 
-type Characters = ReadonlySet<number>;
+/** How characters are written: as they are, or as JSON has them. @returns GBNF; undefined where it has none of them */
+type Writer = (characters: Characters) => string | undefined;
 
-const numAscii = 128;
-const mostNamed = 1024;
-
-const range = (from: number, to: number): number[] =>
-  Array.from({ length: to - from + 1 }, (_, i) => from + i);
-const codes = (text: string): number[] => Array.from(text, (char) => char.codePointAt(0) as number);
-const without = (excluded: Characters): Characters =>
-  new Set(range(0, numAscii - 1).filter((code) => !excluded.has(code)));
-
-const digitCodes: Characters = new Set(codes("0123456789"));
-const wordCodes: Characters = new Set([...digitCodes, 95, ...range(65, 90), ...range(97, 122)]);
-const spaceCodes: Characters = new Set(codes("\t\n\v\f\r "));
+const named = (chars: string): Characters =>
+  charactersOf(
+    Array.from(chars, (char) => [char.codePointAt(0) as number, char.codePointAt(0) as number] as const),
+  );
+const digitCharacters = named("0123456789");
+const wordCharacters = charactersOf([...digitCharacters, [65, 90], [95, 95], [97, 122]]);
+const spaceCharacters = charactersOf([
+  ...named("\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"),
+  [0x2000, 0x200a],
+]);
+const lineEnds = named("\n\r\u2028\u2029");
 const classes: Readonly<Record<string, Characters>> = {
-  ...{ d: digitCodes, w: wordCodes, s: spaceCodes },
-  ...{ D: without(digitCodes), W: without(wordCodes), S: without(spaceCodes) },
+  ...{ d: digitCharacters, w: wordCharacters, s: spaceCharacters },
+  ...{ D: without(digitCharacters), W: without(wordCharacters), S: without(spaceCharacters) },
 };
 const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", v: "\v", f: "\f", 0: "\0" };
+const surrogates: Characters = [[0xd800, 0xdfff]];
 
 const nothing: Piece = { text: "", least: 0, most: 0 };
+
+/** Groups within each other. */
+const mostGroups = 100;
 
 /** Reads one expression. */
 export class Pattern {
   readonly #chars: readonly string[];
   readonly #rules: Rules;
+  readonly #write: Writer;
   readonly #refuse: (what: string) => never;
   #at = 0;
+  #numGroups = 0;
 
   /** `refuse` says what in the expression cannot be held to. */
-  constructor(source: string, rules: Rules, refuse: (what: string) => never) {
+  constructor(
+    source: string,
+    { rules, write, refuse }: { rules: Rules; write: Writer; refuse: (what: string) => never },
+  ) {
     this.#chars = Array.from(source);
     this.#rules = rules;
+    this.#write = write;
     this.#refuse = refuse;
   }
 
-  /** The strings in which the expression matches somewhere; `any` are any characters. */
-  strings(any: string): Piece {
-    const anything: Piece = { text: any, least: 0, most: Number.POSITIVE_INFINITY };
+  /** The strings in which the expression matches somewhere; `any` are any characters. Without these, those that it matches as a whole. */
+  strings(any?: string): Piece {
+    const anything = any === undefined ? nothing : { text: any, least: 0, most: Number.POSITIVE_INFINITY };
     const branches: Piece[] = [];
     do {
       const before = this.#eat("^") ? nothing : anything;
@@ -90,13 +96,15 @@ export class Pattern {
     const char = this.#next();
     if (char === "(") return this.#group();
     if (char === "[") return this.#piece(this.#class());
-    if (char === ".") return this.#piece(without(new Set(codes("\n\r"))));
+    if (char === ".") return this.#piece(without(lineEnds));
     if (char === "\\") return this.#piece(this.#escape());
     if ("^*+?{".includes(char)) this.#refuse(`"${char}" at ${at}`);
-    return this.#piece(new Set(codes(char)));
+    return this.#piece(named(char));
   }
 
   #group(): Piece {
+    this.#numGroups += 1;
+    if (this.#numGroups > mostGroups) this.#refuse(`more than ${mostGroups} groups within each other`);
     if (this.#eat("?") && !this.#eat(":")) {
       if (!this.#eat("<") || "=!".includes(this.#peek())) this.#refuse("lookaround and modifiers");
       this.#at = this.#chars.indexOf(">", this.#at) + 1;
@@ -104,6 +112,7 @@ export class Pattern {
     const branches = [this.#sequence()];
     while (this.#eat("|")) branches.push(this.#sequence());
     if (!this.#eat(")")) this.#refuse(this.#peek() === "$" ? '"$" within a group' : "an open group");
+    this.#numGroups -= 1;
     return this.#either(branches);
   }
 
@@ -130,42 +139,43 @@ export class Pattern {
     return to < from ? this.#refuse(`"${text}"`) : [from, to];
   }
 
-  /** Behind a bracket. */
+  /** After a bracket. */
   #class(): Characters {
     const isExcluding = this.#eat("^");
-    const members = new Set<number>();
+    const members: (readonly [number, number])[] = [];
     while (!this.#eat("]")) {
       const from = this.#member();
       const hasEnd = this.#peek() === "-" && this.#chars[this.#at + 1] !== "]" && this.#eat("-");
-      for (const code of hasEnd ? this.#range(from, this.#member()) : from) members.add(code);
+      members.push(...(hasEnd ? this.#range(from, this.#member()) : from));
     }
-    return isExcluding ? without(members) : members;
+    const all = charactersOf(members);
+    return isExcluding ? without(all) : all;
   }
 
   #member(): Characters {
     const char = this.#next();
-    if (char !== "\\") return new Set(codes(char));
-    return this.#eat("b") ? new Set([8]) : this.#escape();
+    if (char !== "\\") return named(char);
+    return this.#eat("b") ? named("\b") : this.#escape();
   }
 
-  #range(from: Characters, to: Characters): number[] {
-    const [[first = 0], [last = 0]] = [from, to];
-    const isRange = from.size === 1 && to.size === 1 && first <= last;
-    if (!isRange || last - first > mostNamed)
-      this.#refuse(`a range that is none, or of more than ${mostNamed} characters`);
-    return range(first, last);
+  #range(from: Characters, to: Characters): Characters {
+    const [[first, firstEnd] = [0, 1], [last, lastEnd] = [0, 1]] = [from[0], to[0]];
+    if (first !== firstEnd || last !== lastEnd || first > last) this.#refuse("a range that is none");
+    return [[first, last]];
   }
 
-  /** Behind a backslash. */
+  /** After a backslash. */
   #escape(): Characters {
     const char = this.#next();
     const known = Object.hasOwn(classes, char) ? classes[char] : undefined;
     if (known !== undefined) return known;
-    if (Object.hasOwn(controls, char) && !/[0-9]/.test(this.#peek()))
-      return new Set(codes(controls[char] ?? ""));
-    if (char === "x" || char === "u") return new Set([this.#hex(char === "x" ? 2 : 4)]);
+    if (Object.hasOwn(controls, char) && !/[0-9]/.test(this.#peek())) return named(controls[char] ?? "");
+    if (char === "x" || char === "u") {
+      const code = this.#hex(char === "x" ? 2 : 4);
+      return [[code, code]];
+    }
     if (/[0-9A-Za-z]/.test(char)) this.#refuse(`"\\${char}"`);
-    return new Set(codes(char));
+    return named(char);
   }
 
   #hex(numDigits: number): number {
@@ -184,21 +194,10 @@ export class Pattern {
     };
   }
 
-  /** One of the characters, as JSON writes it; control characters only where it has a short escape. */
   #piece(members: Characters): Piece {
-    const [raw, short, ways]: [number[], number[], string[]] = [[], [], []];
-    for (const code of [...members].sort((a, b) => a - b)) {
-      const char = String.fromCodePoint(code);
-      if (!char.isWellFormed()) this.#refuse("half a surrogate pair");
-      const written = JSON.stringify(char).slice(1, -1);
-      if (written.length === 2 && code < numAscii) short.push(written.charCodeAt(1));
-      else if (code >= numAscii) ways.push(literal(char));
-      else if (written === char) raw.push(code);
-    }
-    if (raw.length > 0) ways.push(characterClass(raw));
-    if (short.length > 0) ways.push(`"\\\\" ${characterClass(short)}`);
-    if (ways.length === 0) this.#refuse("a class of no characters that JSON has a short form of");
-    const text = this.#rules.either(ways);
+    if (members.length > 0 && members.every(([from, to]) => shared([[from, to]], surrogates).length > 0))
+      this.#refuse("half a surrogate pair");
+    const text = this.#write(members) ?? this.#refuse("a class of no characters that can be written");
     return { text, least: 1, most: 1 };
   }
 }

@@ -1,5 +1,6 @@
 /** The rules of a grammar in GBNF, as they are gathered. */
 import { SeekError } from "../../../base/errors.ts";
+import type { Characters } from "../grammar/characters.ts";
 
 /** White space between the parts of JSON: enough for a usual layout, too little for a model to lose itself in. */
 const mostSpaces = 14;
@@ -12,16 +13,10 @@ export function literal(text: string): string {
   return `"${text.replace(/["\\]/g, "\\$&").replaceAll("\n", "\\n")}"`;
 }
 
-/** One of these ASCII characters, in GBNF. @param codes - rising */
-export function characterClass(codes: readonly number[]): string {
-  const ends: [number, number][] = [];
-  for (const code of codes) {
-    const last = ends.at(-1);
-    if (last?.[1] === code - 1) last[1] = code;
-    else ends.push([code, code]);
-  }
-  const written = (code: number): string => `\\u${code.toString(16).padStart(4, "0")}`;
-  return `[${ends.map(([from, to]) => `${written(from)}-${written(to)}`).join("")}]`;
+/** One of these characters, in GBNF. */
+export function characterClass(characters: Characters): string {
+  const written = (code: number): string => `\\U${code.toString(16).padStart(8, "0")}`;
+  return `[${characters.map(([from, to]) => `${written(from)}-${written(to)}`).join("")}]`;
 }
 
 /** @throws ERR_ARGUMENT always, naming the part of the schema */
@@ -29,19 +24,15 @@ export function refuse(path: string, what: string): never {
   throw new SeekError("ERR_ARGUMENT", `constraint: ${path}: ${what}`);
 }
 
-/** From this count on xgrammar counts instead of writing a repetition out. */
-const numCounted = 15;
+/** Characters that a grammar may take: a bound on what it costs to write and to read. */
+const mostCharacters = 4_000_000;
 
-/**
- * Rules by name.
- *
- * No two ways of one rule begin alike: where they do, xgrammar 0.1.27 may merge states that differ (its issue 618) and take texts
- * that the grammar does not. {@link Rules.either} and {@link Rules.repeat} write rules of that kind.
- */
+/** Rules by name. */
 export class Rules {
   readonly #bodies = new Map<string, string>();
   readonly #names = new Map<string, string>();
   readonly #made = new Map<string, string>();
+  #numCharacters = 0;
 
   /** A rule of that body; equal bodies are one rule. */
   add(hint: string, body: string): string {
@@ -60,6 +51,12 @@ export class Rules {
   }
 
   define(name: string, body: string): void {
+    this.#numCharacters += name.length + body.length;
+    if (this.#numCharacters > mostCharacters)
+      throw new SeekError(
+        "ERR_ARGUMENT",
+        `constraint: its grammar has more than ${mostCharacters} characters; fewer or shorter values`,
+      );
     this.#bodies.set(name, body);
     this.#names.set(body, name);
   }
@@ -74,27 +71,18 @@ export class Rules {
     return name;
   }
 
-  /** One of the ways. Each is a rule that is not inlined, as it uses another. */
+  /** One of the ways. */
   either(ways: readonly string[]): string {
     const distinct = [...new Set(ways)];
     if (distinct.length === 1) return distinct[0] as string;
-    const nothing = this.add("nothing", '""');
-    const names = distinct.map((way) => (way === "" ? '""' : this.add("way", `${way} ${nothing}`)));
-    return this.add("choice", names.join(" | "));
+    return this.add("choice", distinct.map((way) => (way === "" ? '""' : way)).join(" | "));
   }
 
   /** As often as that. */
   repeat(text: string, least: number, most: number): string {
     if (most === 0 || text === "") return "";
-    const isClass = /^\[[^\]]*\]$/.test(text);
-    const one = isClass ? text : this.add("one", text);
-    if (most === Number.POSITIVE_INFINITY) return `${least === 0 ? "" : `${one}{${least}}`} ${one}*`;
-    if (least === most || least >= numCounted) return `${one}{${least},${most}}`;
-    if (most >= numCounted)
-      return this.either([this.repeat(text, least, numCounted - 1), `${one}{${numCounted},${most}}`]);
-    let rest = "";
-    for (let i = least; i < most; i++) rest = `(${one} ${rest})?`;
-    return `${`${one} `.repeat(least)}${rest}`;
+    const one = /^\[[^\]]*\]$/.test(text) ? text : this.add("one", text);
+    return most === Number.POSITIVE_INFINITY ? `${one}{${least},}` : `${one}{${least},${most}}`;
   }
 
   get space(): string {

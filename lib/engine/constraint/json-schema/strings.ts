@@ -1,12 +1,9 @@
 /** Strings of JSON: free ones, and those of a length or an expression. */
 import { Pattern, type Piece } from "./pattern.ts";
+import { type Characters, charactersOf, shared, without } from "../grammar/characters.ts";
 import { characterClass, literal, type Rules, refuse, type Schema } from "./rules.ts";
 
 const mostLength = 100_000;
-
-/** Characters that are counted together, and those that the end of a long string counts one by one, at least. */
-const blockLength = 32;
-const tailLength = 48;
 
 const plain = String.raw`[^"\\\u0000-\u001f]`;
 const hex = "[0-9a-fA-F]";
@@ -22,63 +19,9 @@ export function anyString(rules: Rules): string {
   return rules.add("string", `"\\"" ${rest}`);
 }
 
-/** What stands behind the backslash of a character of one UTF-16 unit. */
-function shortEscapes(rules: Rules): string {
-  return rules.add("short", `${shortEscape} | "u" (${unpaired} | [dD] ${lower})`);
-}
-
-/** Any number of characters; a rule that ends in itself, which xgrammar makes a mask of in advance. */
-function characters(rules: Rules): string {
-  return rules.once("characters", (name) => `"" | ${goOn(rules, name)}`);
-}
-
-/** What follows a character, in each way of writing one. */
-function goOn(rules: Rules, rest: string): string {
-  return `${plain} ${rest} | "\\\\" ${shortEscapes(rules)} ${rest}`;
-}
-
-/** So many characters, and then the rest. */
-function counted(rules: Rules, count: number, rest: string): string {
-  let last = rest;
-  for (let i = 0; i < count; i++) last = rules.add("counted", goOn(rules, last));
-  return last;
-}
-
-/**
- * Up to so many characters and the end of the string. A rule for each count costs 50 ms to compile for 150,000 tokens; so long
- * strings begin with blocks. The tail may begin at each, and is longer than a block by more than most tokens, as
- * xgrammar tries a token that goes on behind the end of a rule at each draw.
- */
-function upTo(rules: Rules, most: number): string {
-  const numBlocks = most < blockLength + tailLength ? 0 : Math.floor((most - tailLength) / blockLength);
-  const end = '"\\""';
-  let tail = rules.add("counted", end);
-  for (let i = numBlocks * blockLength; i < most; i++)
-    tail = rules.add("counted", `${end} | ${goOn(rules, tail)}`);
-  if (numBlocks === 0) return tail;
-  const block = counted(rules, blockLength, rules.add("nothing", '""'));
-  let rest = tail;
-  for (let i = 0; i < numBlocks; i++) rest = rules.either([tail, `${block} ${rest}`]);
-  return rest;
-}
-
-/** From `least` to `most` characters and the end of the string. */
-function ofLength(rules: Rules, least: number, most: number): string {
-  const isOpen = most === Number.POSITIVE_INFINITY;
-  const end = isOpen
-    ? rules.once("open", (name) => `"\\"" | ${goOn(rules, name)}`)
-    : upTo(rules, most - least);
-  return atLeast(rules, least, end);
-}
-
-/** So many characters in blocks, and the last of them one by one, for the reasons of {@link upTo}. */
-function atLeast(rules: Rules, least: number, end: string): string {
-  const numBlocks = least < blockLength + tailLength ? 0 : Math.floor((least - tailLength) / blockLength);
-  let rest = counted(rules, least - numBlocks * blockLength, end);
-  if (numBlocks === 0) return rest;
-  const block = counted(rules, blockLength, rules.add("nothing", '""'));
-  for (let i = 0; i < numBlocks; i++) rest = rules.add("counted", `${block} ${rest}`);
-  return rest;
+/** A character, in each way of writing one but as two escapes. */
+function character(rules: Rules): string {
+  return rules.add("character", `${plain} | "\\\\" (${shortEscape} | "u" (${unpaired} | [dD] ${lower}))`);
 }
 
 /** The strings of a schema. @throws ERR_ARGUMENT for an expression or a length that cannot be held to */
@@ -89,7 +32,7 @@ export function stringGrammar(schema: Schema, rules: Rules, path: string): strin
   if (schema.pattern !== undefined) return matching(schema, rules, path, [least, most]);
   if (schema.format !== undefined) refuse(path, '"format" is held to by a "pattern" only: add one');
   if (least === 0 && most === Number.POSITIVE_INFINITY) return anyString(rules);
-  return rules.add("string", `"\\"" ${ofLength(rules, least, most)}`);
+  return rules.add("string", `"\\"" ${rules.repeat(character(rules), least, most)} "\\""`);
 }
 
 function matching(
@@ -106,10 +49,35 @@ function matching(
   } catch {
     refused("what is no regular expression");
   }
-  const strings: Piece = new Pattern(pattern, rules, refused).strings(characters(rules));
+  const any = rules.repeat(character(rules), 0, Number.POSITIVE_INFINITY);
+  const strings: Piece = new Pattern(pattern, { rules, write: asJson, refuse: refused }).strings(any);
   if (strings.least < least || strings.most > most)
     refuse(path, '"minLength" and "maxLength" are not held to beside this "pattern": say them in it');
   return rules.add("string", `"\\"" ${strings.text} "\\""`);
+}
+
+/** Those that stand as they are in a string of JSON, and those of which it has a short escape. */
+const plainCharacters = without(
+  charactersOf([
+    [0, 31],
+    [34, 34],
+    [92, 92],
+  ]),
+);
+const shortEscapes = new Map(Object.entries({ b: 8, t: 9, n: 10, f: 12, r: 13, '"': 34, "\\": 92 }));
+
+/** Characters as JSON writes them; control characters only where it has a short escape. */
+function asJson(characters: Characters): string | undefined {
+  const raw = shared(characters, plainCharacters);
+  const short = [...shortEscapes].filter(([, code]) => shared(characters, [[code, code]]).length > 0);
+  const escapes = charactersOf(
+    short.map(([letter]) => [letter.charCodeAt(0), letter.charCodeAt(0)] as const),
+  );
+  const ways = [
+    ...(raw.length === 0 ? [] : [characterClass(raw)]),
+    ...(escapes.length === 0 ? [] : [`"\\\\" ${characterClass(escapes)}`]),
+  ];
+  return ways.length < 2 ? ways[0] : `(${ways.join(" | ")})`;
 }
 
 /** A count among the keywords of a schema. @throws ERR_ARGUMENT for what is none */
@@ -123,23 +91,30 @@ export function countOf(schema: Schema, key: string, absent: number, path: strin
   return refuse(path, `"${key}" has to be a whole number from 0 to ${mostLength}`);
 }
 
-/** Keys, written without escapes, that are none of those named. */
-export function otherKeys(names: readonly string[], rules: Rules): string {
+/** Longest name that others are told from, characters: each is a group within the one before it. */
+const longestName = 100;
+
+/** Keys, written without escapes, that are none of those named. @throws ERR_ARGUMENT for a name that is too long */
+export function otherKeys(names: readonly string[], rules: Rules, path: string): string {
+  const long = names.find((name) => name.length > longestName);
+  if (long !== undefined)
+    refuse(path, `"additionalProperties" beside a name of over ${longestName} characters is not held to`);
   const rest = rules.add("key-rest", `${plain}* "\\""`);
-  const after = (prefix: string): string => {
-    const longer = names.filter((name) => name.startsWith(prefix) && name !== prefix);
-    const next = new Set(
-      longer.map((name) => String.fromCodePoint(name.codePointAt(prefix.length) as number)),
-    );
-    const taken = new Set(['"', "\\", ...next]);
-    const others = Array.from({ length: 95 }, (_, i) => 32 + i).filter(
-      (code) => !taken.has(String.fromCharCode(code)),
-    );
+  const after = (length: number, longer: readonly string[]): string => {
+    const next = new Map<string, string[]>();
+    for (const name of longer.filter((each) => each.length > length)) {
+      const char = String.fromCodePoint(name.codePointAt(length) as number);
+      const same = next.get(char) ?? [];
+      same.push(name);
+      next.set(char, same);
+    }
+    const taken = [...next.keys()].map((char) => char.codePointAt(0) as number);
+    const others = shared(plainCharacters, without(charactersOf(taken.map((code) => [code, code] as const))));
     const ways = [`${characterClass(others)} ${rest}`];
-    if (!names.includes(prefix)) ways.push('"\\""');
-    for (const char of next)
-      if (!/["\\\p{Cc}]/u.test(char)) ways.push(`${literal(char)} ${after(prefix + char)}`);
+    if (longer.every((name) => name.length > length)) ways.push('"\\""');
+    for (const [char, same] of next)
+      if (!/["\\\p{Cc}]/u.test(char)) ways.push(`${literal(char)} ${after(length + char.length, same)}`);
     return `(${ways.join(" | ")})`;
   };
-  return rules.add("other-key", `"\\"" ${after("")}`);
+  return rules.add("other-key", `"\\"" ${after(0, names)}`);
 }

@@ -49,10 +49,22 @@ export function parameterRules(parameters: object | undefined, { strict, rules }
   return elements.join(" ");
 }
 
-/** Any text up to the end of its element. */
+const mark = "</parameter>";
+
+/** Any text up to the end of its element; the mark has no second "<", so that a text that leaves it begins it anew or not at all. */
 function anyText(rules: Rules): string {
-  const text = 'TagDispatch(stop_eos=false, stop_str=("</parameter>"), loop_after_dispatch=false)';
-  return `${rules.add("text", text)} "\\n"`;
+  const text = rules.once("text-0", (start) => {
+    const after = (length: number): string => {
+      const char = mark[length] as string;
+      const next =
+        length + 1 === mark.length ? '""' : rules.once(`text-${length + 1}`, () => after(length + 1));
+      if (length === 0) return `"<" ${next} | [^<] ${start}`;
+      const again = `"<" ${rules.once("text-1", () => "")}`;
+      return `${literal(char)} ${next} | ${again} | [^<${char}] ${start}`;
+    };
+    return after(0);
+  });
+  return `${text} "\\n"`;
 }
 
 function anyElements(rules: Rules): string {
