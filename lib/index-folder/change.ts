@@ -2,6 +2,7 @@
 import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { native } from "../base/addon/native.ts";
+import { writeRefusal } from "../base/disk/refused-write.ts";
 import { SeekError } from "../base/errors.ts";
 import { makeFolder } from "../base/files/files.ts";
 import { KnownFiles, knownFilesFile } from "./known-files.ts";
@@ -140,6 +141,8 @@ export async function changeFolder(
     }
     await removeGarbage(folder, made ?? current);
     return made ?? current;
+  } catch (error) {
+    throw writeRefusal(error, folder) ?? error;
   } finally {
     native().fileLockClose(lock);
   }

@@ -1,9 +1,10 @@
 /** A checkpoint that the ranks of a job write together: it is there when all have written their parts, or not at all. */
 import { randomUUID } from "node:crypto";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
+import { writeFileAtomic } from "../../base/files/files.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import { abandonCheckpoint, beginCheckpoint, type CheckpointDraft, finishCheckpoint } from "./checkpoint.ts";
 
@@ -28,7 +29,7 @@ interface SharedDraft extends CheckpointDraft {
 
 async function begin({ root, step }: OwnPart): Promise<SharedDraft> {
   const draft = { ...(await beginCheckpoint(root, step)), token: randomUUID() };
-  await writeFile(join(draft.folder, tokenFile), draft.token);
+  await writeFileAtomic(join(draft.folder, tokenFile), draft.token);
   return draft;
 }
 

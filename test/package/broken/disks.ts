@@ -22,8 +22,8 @@ export const skip = skipUnless(
 
 const shells = {
   /** `KIB` of it are free. */
-  full: (kib: number) => `mount -t tmpfs -o size=1m tmpfs "$DISK"
-    head -c ${(1024 - kib) * 1024} /dev/zero > "$DISK/others"`,
+  full: (kib: number) => `mount -t tmpfs -o size=${Math.max(1024, kib)}k tmpfs "$DISK"
+    head -c ${Math.max(0, 1024 - kib) * 1024} /dev/zero > "$DISK/others"`,
   readOnly: () => 'mount --bind "$DISK" "$DISK"; mount -o remount,bind,ro "$DISK"',
 };
 
@@ -43,7 +43,7 @@ export interface Disk {
 
 let count = 0;
 
-/** Makes one. `full` has a megabyte, of which `kib` are free. */
+/** Makes one. `full` has a megabyte, of which `kib` are free; more when more shall be free. */
 export async function disk(kind: keyof typeof shells, kib = 4): Promise<Disk> {
   const folder = join(scratch, `${kind}-${count++}`);
   const list = `${folder}.txt`;
