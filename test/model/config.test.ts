@@ -57,6 +57,7 @@ test("rope scaling is read in every spelling", () => {
   assert.deepEqual(parse({ rope_scaling: { rope_type: "default" } }).ropeScaling, { kind: "none" });
 });
 
+const experts = { num_experts_per_tok: 2, moe_intermediate_size: 8 };
 const refused: [string, Record<string, unknown>][] = [
   ["architectures", { architectures: ["GPT2LMHeadModel"] }],
   ["architectures", { architectures: [] }],
@@ -93,6 +94,10 @@ const refused: [string, Record<string, unknown>][] = [
   ["model_type", { model_type: "qwen2" }],
   ["num_hidden_layers", { num_hidden_layers: 1e9 }],
   ["layer_types", { layer_types: ["full_attention"] }],
+  [
+    "num_local_experts",
+    { architectures: ["Qwen3MoeForCausalLM"], num_experts: 4, num_local_experts: 2, ...experts },
+  ],
 ];
 
 for (const [name, changes] of refused) {
@@ -190,3 +195,53 @@ test("an unknown key is refused by name, one that is null or known to be harmles
   assert.throws(() => parse({ is_decoder: true }), /is_decoder/);
   parse({ logit_scale: null, is_decoder: false, transformers_version: "5.18.0", temperature: 0.6 });
 });
+
+/** SmolLM2-135M-Instruct's. */
+const smollm2 = {
+  ...{ architectures: ["LlamaForCausalLM"], attention_bias: false, attention_dropout: 0.0, bos_token_id: 1 },
+  ...{ eos_token_id: 2, hidden_act: "silu", hidden_size: 576, initializer_range: 0.041666666666666664 },
+  ...{ intermediate_size: 1536, is_llama_config: true, max_position_embeddings: 8192, mlp_bias: false },
+  ...{ model_type: "llama", num_attention_heads: 9, num_hidden_layers: 30, num_key_value_heads: 3 },
+  ...{ pad_token_id: 2, pretraining_tp: 1, rms_norm_eps: 1e-5, rope_interleaved: false, rope_scaling: null },
+  ...{
+    rope_theta: 100_000,
+    tie_word_embeddings: true,
+    torch_dtype: "bfloat16",
+    transformers_version: "4.42.3",
+  },
+  "transformers.js_config": { kv_cache_dtype: { q4f16: "float16", fp16: "float16" } },
+  ...{ use_cache: true, vocab_size: 49_152 },
+};
+
+test("SmolLM2's config.json is read; rope_interleaved would turn other channels", () => {
+  const { numLayers, ropeTheta, tieEmbeddings } = parseConfig(smollm2, "config.json");
+  assert.deepEqual([numLayers, ropeTheta, tieEmbeddings], [30, 100_000, true]);
+  const interleaved = { ...smollm2, rope_interleaved: true };
+  assert.throws(
+    () => parseConfig(interleaved, "config.json"),
+    /rope_interleaved: .*expected false or none, got true/,
+  );
+  const other = { ...smollm2, is_llama_config: false };
+  assert.throws(() => parseConfig(other, "config.json"), /is_llama_config: .*expected true, got false/);
+});
+
+// The keys of each are its own: none has rms_norm_eps.
+const others: [string, Record<string, unknown>][] = [
+  ["OlmoForCausalLM", { model_type: "olmo", clip_qkv: null, rope_scaling: null }],
+  ["Olmo2ForCausalLM", { model_type: "olmo2", rms_norm_eps: 1e-6, rope_parameters: { full_attention: {} } }],
+  ["CohereForCausalLM", { model_type: "cohere", layer_norm_eps: 1e-5, logit_scale: 0.0625 }],
+  ["StableLmForCausalLM", { model_type: "stablelm", layer_norm_eps: 1e-5, partial_rotary_factor: 0.25 }],
+  ["PhiForCausalLM", { model_type: "phi", layer_norm_eps: 1e-5, hidden_act: "gelu_new" }],
+  ["Starcoder2ForCausalLM", { model_type: "starcoder2", norm_epsilon: 1e-5, mlp_type: "default" }],
+  ["GPT2LMHeadModel", { model_type: "gpt2", n_embd: 768, n_layer: 12, n_positions: 1024 }],
+  ["Gemma3ForConditionalGeneration", { model_type: "gemma3", text_config: {}, vision_config: {} }],
+];
+
+for (const [name, file] of others) {
+  test(`${name} is refused by its name`, () => {
+    const read = (changes: object) => () => parseConfig({ ...file, ...changes }, "config.json");
+    const message = new RegExp(`architectures: expected LlamaForCausalLM, .*got ${name}$`);
+    assert.throws(read({ architectures: [name] }), { code: "ERR_FORMAT", message });
+    assert.throws(read({}), { code: "ERR_FORMAT", message: new RegExp(`model_type ${file.model_type}$`) });
+  });
+}

@@ -42,6 +42,11 @@ const harmlessKeys = [
     "prefix",
   ],
   ...["unsloth_version", "unsloth_fixed", "use_cache", "initializer_range", "pretraining_tp", "torchscript"],
+  ...["_flash_attn_2_enabled", "use_flash_attention", "experts_implementation", "_experts_implementation"],
+  // What of the hidden states a caller is handed.
+  "tie_last_hidden_states",
+  ...["transformers.js_config", "legacy", "neftune_noise_alpha", "model_max_length", "seq_length"],
+  "max_sequence_length",
   ...["gradient_checkpointing", "use_bfloat16", "tf_legacy_loss", "chunk_size_feed_forward", "return_dict"],
   ...["return_dict_in_generate", "output_hidden_states", "output_attentions", "output_scores"],
   ...["id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "task_specific_params"],
@@ -58,25 +63,38 @@ const harmlessKeys = [
   ...["repetition_penalty", "length_penalty", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"],
   ...["bad_words_ids", "num_return_sequences", "exponential_decay_length_penalty", "suppress_tokens"],
   ...["begin_suppress_tokens", "forced_bos_token_id", "forced_eos_token_id", "remove_invalid_values"],
+  ...["epsilon_cutoff", "eta_cutoff", "encoder_repetition_penalty", "num_assistant_tokens"],
+  ...["num_assistant_tokens_schedule", "assistant_confidence_threshold", "assistant_lookbehind"],
+  "target_lookbehind",
 ];
 
-/** Features that are off in the models SeekRL runs; older configurations write them so. */
-const offKeys = [
-  ...["is_decoder", "is_encoder_decoder", "add_cross_attention", "tie_encoder_decoder", "use_mrope"],
-  ...["cross_attention_hidden_size", "pruned_heads"],
-];
+/** Keys of features that no model here has, each with the value at which it changes nothing. */
+const neutral: Readonly<Record<string, boolean | number>> = {
+  // Older releases of transformers write these into every file.
+  ...{ is_decoder: false, is_encoder_decoder: false, add_cross_attention: false, tie_encoder_decoder: false },
+  ...{ cross_attention_hidden_size: false, pruned_heads: false, use_mrope: false, per_layer_config: false },
+  // Of models that are trained elsewhere and published as Llama.
+  ...{
+    is_llama_config: true,
+    rope_interleaved: false,
+    qk_layernorm: false,
+    use_qk_norm: false,
+    alibi: false,
+  },
+  ...{ logit_scale: 1, logits_scaling: 1, embedding_multiplier: 1, residual_multiplier: 1 },
+  ...{ lm_head_bias: false, resid_pdrop: 0, embd_pdrop: 0 },
+  // Read where a decoder is parsed; an encoder's attention is never causal.
+  is_causal: false,
+};
 
 const known: Readonly<Record<ConfigKind, ReadonlySet<string>>> = {
   decoder: new Set([...decoderKeys, ...harmlessKeys]),
   encoder: new Set([...encoderKeys, ...harmlessKeys]),
 };
-const off: Readonly<Record<ConfigKind, ReadonlySet<string>>> = {
-  decoder: new Set(offKeys),
-  encoder: new Set([...offKeys, "is_causal"]),
-};
 
-function isOff(value: unknown): boolean {
-  return value == null || value === false || (typeof value === "object" && Object.keys(value).length === 0);
+function isNeutral(key: string, value: unknown): boolean {
+  const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  return value === neutral[key] || (neutral[key] === false && isEmpty);
 }
 
 /**
@@ -92,11 +110,11 @@ export function checkKeys(
   familyKeys: readonly string[] = [],
 ): void {
   for (const [key, value] of Object.entries(file)) {
-    const isOptional = off[kind].has(key);
     const isKnown = known[kind].has(key) || familyKeys.includes(key);
-    if (value === null || isKnown || (isOptional && isOff(value))) continue;
-    const problem = isOptional
-      ? `is not supported; expected false or none, got ${shownValue(value)}`
+    const hasNeutral = Object.hasOwn(neutral, key);
+    if (value === null || isKnown || (hasNeutral && isNeutral(key, value))) continue;
+    const problem = hasNeutral
+      ? `is not supported; expected ${neutral[key] === false ? "false or none" : neutral[key]}, got ${shownValue(value)}`
       : "is unknown and could change what the model computes; remove it if it does not";
     throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}`);
   }

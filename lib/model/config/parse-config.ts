@@ -29,8 +29,6 @@ const configFile = lazySchema((z) =>
   z.object({
     ...ropeKeys(),
     ...layerKeys(),
-    architectures: z.array(z.string()),
-    model_type: z.string().nullish(),
     ...sizeKeys(),
     num_key_value_heads: upTo(2 ** 16).nullish(),
     head_dim: upTo(2 ** 16).nullish(),
@@ -87,9 +85,14 @@ function refuseUnsupported(file: ConfigFile, family: Family, from: string): void
   expectFormat(caps, from, "attn_logit_softcapping: is not supported in this architecture");
 }
 
-/** transformers builds what `model_type` says, whatever `architectures` says. */
-function architectureOf({ architectures, model_type }: ConfigFile, from: string): Architecture {
-  const architecture = architectures[0] ?? "";
+const named = lazySchema((z) =>
+  z.object({ architectures: z.array(z.string()).nullish(), model_type: z.string().nullish() }),
+);
+
+/** Told before anything else is read; transformers builds what `model_type` says, whatever `architectures` says. */
+function architectureOf(json: unknown, from: string): Architecture {
+  const { architectures, model_type } = parsed(named(), json, from);
+  const architecture = architectures?.[0] ?? `none, and model_type ${model_type}`;
   expectFormat(
     isArchitecture(architecture),
     from,
@@ -170,7 +173,13 @@ function gemmaOptions(file: ConfigFile, { slidingRopeTheta, softcaps }: Family):
 /** Experts, where the architecture has them. */
 function expertOptions(file: ConfigFile, { experts }: Family, from: string): Partial<DecoderConfig> {
   if (experts === undefined) return {};
-  const numExperts = file[experts.count] ?? file.num_local_experts;
+  const { [experts.count]: given, num_local_experts: local } = file;
+  const numExperts = given ?? local;
+  expectFormat(
+    local == null || local === numExperts,
+    from,
+    `${experts.count} and num_local_experts: contradict`,
+  );
   const { num_experts_per_tok: numChosenExperts, [experts.width]: intermediateSize } = file;
   expectFormat(numExperts != null, from, `${experts.count}: is missing`);
   expectFormat(numChosenExperts != null, from, "num_experts_per_tok: is missing");
@@ -193,9 +202,9 @@ function expertOptions(file: ConfigFile, { experts }: Family, from: string): Par
  * const config = parseConfig(JSON.parse(await readFile("models/qwen2.5-0.5b/config.json", "utf8")), "models/qwen2.5-0.5b/config.json");
  */
 export function parseConfig(json: unknown, from: string): DecoderConfig {
+  const architecture = architectureOf(json, from);
   const flat = flattened(json, from);
   const file = parsed(configFile(), flat, from);
-  const architecture = architectureOf(file, from);
   const family = families[architecture];
   refuseUnsupported(file, family, from);
   checkKeys("decoder", flat as object, from, family.keys);
