@@ -14,12 +14,12 @@ import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
 import { replaceFiles } from "../base/files/replace-files.ts";
-import { projectionsOf, refuseTargets } from "./adapter-targets.ts";
+import { allProjections, projectionsOf, refuseModules, refuseTargets } from "./adapter-targets.ts";
 import { baseFormNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
 import { usualRank } from "./form/adapter-size.ts";
-import { areModules, splitFusedPairs, splitFusedTargets } from "./fused.ts";
+import { areModules, moduleNames, splitFusedPairs } from "./fused.ts";
 import type { Model } from "./model.ts";
 import {
   adapterConfigFile,
@@ -29,6 +29,7 @@ import {
   readPeftConfig,
 } from "./peft-config.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "./safetensors.ts";
+import { shortTargets, targetProjections } from "./form/target-modules.ts";
 
 /** The size of an adapter, and what it is put on. */
 export interface LoraOptions {
@@ -65,6 +66,7 @@ interface Parts {
   readonly handle: NativeAdapter;
   readonly model: Model;
   readonly config: PeftConfig;
+  readonly targets: readonly string[] | "all-linear";
   /** Whether the numbers are those that {@link Adapter.create} draws. */
   readonly isDrawn: boolean;
 }
@@ -92,14 +94,14 @@ export class Adapter {
   readonly #config: PeftConfig;
   readonly #isDrawn: boolean;
 
-  private constructor({ handle, model, config, isDrawn }: Parts) {
+  private constructor({ handle, model, config, targets, isDrawn }: Parts) {
     this.handle = handle;
     this.model = model;
     this.#config = config;
     this.#isDrawn = isDrawn;
     const { rank, alpha, rankStabilised } = config;
-    const targets = config.targets === "all-linear" ? projectionsOf(handle) : config.targets;
-    this.shape = { rank, alpha, rankStabilised, targets: [...new Set(targets)].sort() };
+    const names = targets === "all-linear" ? projectionsOf(handle) : targets;
+    this.shape = { rank, alpha, rankStabilised, targets: [...new Set(names)].sort() };
   }
 
   /**
@@ -120,8 +122,8 @@ export class Adapter {
       rankStabilised = false,
       seed = 0,
     } = options;
-    const config = { rank, alpha, targets, rankStabilised, dropout: 0, base: undefined };
-    return Adapter.#make(model, config, seed);
+    const config = { rank, alpha, rankStabilised, dropout: 0, base: undefined };
+    return Adapter.#make(model, config, { targets, seed });
   }
 
   /**
@@ -137,10 +139,12 @@ export class Adapter {
    */
   static async load(model: Model, folder: string): Promise<Adapter> {
     checkArgument("Adapter.load: folder", folder, "string");
-    const config = await readPeftConfig(folder);
-    const targets =
-      config.targets === "all-linear" ? config.targets : splitFusedTargets(config.targets, model.config);
-    const adapter = await Adapter.#make(model, { ...config, targets }, 0);
+    const { rules, ...config } = await readPeftConfig(folder);
+    const projections = await allProjections(model.handle);
+    const modules = new Map(projections.map((name) => [name, moduleNames(name, model.config)]));
+    const found = targetProjections(rules, modules, join(folder, adapterConfigFile));
+    const targets = shortTargets(found, projections, rules);
+    const adapter = await Adapter.#make(model, config, { targets, seed: 0 });
     try {
       await adapter.read(folder);
     } catch (error) {
@@ -150,14 +154,18 @@ export class Adapter {
     return adapter;
   }
 
-  static async #make(model: Model, config: PeftConfig, seed: number): Promise<Adapter> {
-    const { rank, alpha, targets, rankStabilised } = config;
+  static async #make(
+    model: Model,
+    config: PeftConfig,
+    { targets, seed }: Pick<Parts, "targets"> & { readonly seed: number },
+  ): Promise<Adapter> {
+    const { rank, alpha, rankStabilised } = config;
     const handle = new (native().AdapterHandle)();
     const names = targets === "all-linear" ? [targets] : [...targets];
     await handle
       .create(model.handle, { rank, alpha, rankStabilised, targets: names, seed })
       .catch((error: unknown) => refuseTargets(error, model.handle));
-    return new Adapter({ handle, model, config, isDrawn: true });
+    return new Adapter({ handle, model, config, targets, isDrawn: true });
   }
 
   /** The model's shape. */
@@ -219,7 +227,8 @@ export class Adapter {
   async clone(): Promise<Adapter> {
     const handle = new (native().AdapterHandle)();
     await handle.copyFrom(this.model.handle, this.handle);
-    return new Adapter({ handle, model: this.model, config: this.#config, isDrawn: this.isNew });
+    const { model, isNew: isDrawn } = this;
+    return new Adapter({ handle, model, config: this.#config, targets: this.shape.targets, isDrawn });
   }
 
   /**
@@ -237,7 +246,9 @@ export class Adapter {
       const [own, other] = [shape, { rank, alpha, rankStabilised }].map(scaleText);
       throw new SeekError("ERR_FORMAT", `${folder}: expected an adapter of ${own}, got ${other}`);
     }
-    await this.handle.read(splitFusedPairs(await readSafetensorsHeader(path), this.config));
+    const stored = splitFusedPairs(await readSafetensorsHeader(path), this.config);
+    refuseModules(stored, this.handle, path);
+    await this.handle.read(stored);
   }
 
   /**

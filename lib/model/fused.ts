@@ -112,16 +112,13 @@ export function splitFusedPairs(
   });
 }
 
-/** Targets of an adapter of peft as the decoder's: `qkv_proj` as `q_proj`, `k_proj` and `v_proj`. */
-export function splitFusedTargets(targets: readonly string[], config: DecoderConfig): string[] {
-  const fusions = fusionsOf(config);
-  const lastOf = (name: string): string => name.slice(name.lastIndexOf(".") + 1);
-  return targets.flatMap((target) => {
-    const last = lastOf(target);
-    const fusion = fusions.find(({ whole }) => lastOf(whole) === last);
-    const prefix = target.slice(0, target.length - last.length);
-    return fusion?.parts.map(({ name }) => prefix + lastOf(name)) ?? [target];
-  });
+/** The names that a projection's module has: its own, and that of the fused one whose part it is. */
+export function moduleNames(projection: string, config: DecoderConfig): string[] {
+  for (const { whole, parts } of fusionsOf(config)) {
+    const part = parts.find(({ name }) => projection.endsWith(`.${name}`));
+    if (part !== undefined) return [projection, projection.slice(0, -part.name.length) + whole];
+  }
+  return [projection];
 }
 
 /**

@@ -5,6 +5,7 @@ import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
 import { readJson } from "./model-folder.ts";
+import type { TargetRules } from "./form/target-modules.ts";
 
 /** The name of an adapter folder's configuration. */
 export const adapterConfigFile = "adapter_config.json";
@@ -18,7 +19,6 @@ const ownType = "SEEKRL_LORA";
 export interface PeftConfig {
   readonly rank: number;
   readonly alpha: number;
-  readonly targets: readonly string[] | "all-linear";
   readonly rankStabilised: boolean;
   /** Of training alone. */
   readonly dropout: number;
@@ -31,6 +31,10 @@ export interface PeftConfig {
 /** A bound that no adapter comes near, so that a broken file is refused by name. */
 const maxAlpha = 1e9;
 
+const listOf = <Value>(value: Value | readonly Value[] | null | undefined): readonly Value[] =>
+  value == null ? [] : Array.isArray(value) ? value : [value as Value];
+
+const names = lazySchema((z) => z.union([z.string().min(1), z.array(z.string()).min(1)]));
 const shape = lazySchema((z) =>
   z.looseObject({
     peft_type: z.enum(["LORA", ownType]),
@@ -38,7 +42,10 @@ const shape = lazySchema((z) =>
     r: z.int().min(1),
     lora_alpha: z.number().positive().max(maxAlpha),
     lora_dropout: z.number().min(0).max(1).default(0),
-    target_modules: z.union([z.literal("all-linear"), z.array(z.string()).min(1)]),
+    target_modules: names(),
+    exclude_modules: z.union([z.string(), z.array(z.string())]).nullish(),
+    layers_to_transform: z.union([z.int().min(0), z.array(z.int().min(0))]).nullish(),
+    layers_pattern: z.union([z.string(), z.array(z.string())]).nullish(),
     bias: z.literal("none").default("none"),
     use_rslora: z.boolean().default(false),
     // The others change the base model's weights as well.
@@ -67,7 +74,7 @@ function isOff(value: unknown): boolean {
  * @throws ERR_IO when it cannot be read; ERR_FORMAT naming what is not supported, such as DoRA or a rank of its own for
  *   some layers
  */
-export async function readPeftConfig(folder: string): Promise<PeftConfig> {
+export async function readPeftConfig(folder: string): Promise<PeftConfig & { readonly rules: TargetRules }> {
   const path = join(folder, adapterConfigFile);
   const json = parsed(shape(), await readJson(path), path);
   for (const [key, value] of Object.entries(json)) {
@@ -78,7 +85,12 @@ export async function readPeftConfig(folder: string): Promise<PeftConfig> {
   return {
     rank: json.r,
     alpha: json.lora_alpha,
-    targets: json.target_modules,
+    rules: {
+      targets: json.target_modules,
+      excluded: json.exclude_modules ?? [],
+      layers: listOf(json.layers_to_transform),
+      layersPatterns: listOf(json.layers_pattern).filter((pattern) => pattern !== ""),
+    },
     rankStabilised: json.use_rslora,
     dropout: json.lora_dropout,
     base: json.base_model_name_or_path ?? undefined,
@@ -89,11 +101,18 @@ export async function readPeftConfig(folder: string): Promise<PeftConfig> {
 /**
  * The text of an adapter folder's configuration, with the keys that peft writes.
  *
- * @param config what it says
- * @param options whether peft finds all of the adapter's projections in its model, see {@link areModules}
+ * @param config what it says, and the projections that it is put on
+ * @param options whether peft finds all of these in its model, see {@link areModules}
  */
 export function peftConfigText(
-  { rank, alpha, targets, rankStabilised, base, revision }: PeftConfig,
+  {
+    rank,
+    alpha,
+    targets,
+    rankStabilised,
+    base,
+    revision,
+  }: PeftConfig & { readonly targets: readonly string[] },
   { isForPeft }: { readonly isForPeft: boolean },
 ): string {
   const config = {

@@ -147,7 +147,7 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["modules_to_save", ["lm_head"]],
   ["rank_pattern", { q_proj: 8 }],
   ["alpha_pattern", { q_proj: 8 }],
-  ["layers_to_transform", [0]],
+  ["layers_to_transform", ["0"]],
   ["bias", "all"],
   ["init_lora_weights: .*gaussian", "pissa"],
   ["lora_alpha", 0],
@@ -156,7 +156,7 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["lora_dropout", -0.1],
   ["lora_dropout", 1.5],
   ["peft_type", "IA3"],
-  ["target_modules", ".*q_proj"],
+  ["target_modules", "(q_proj"],
   ["something_new", 3],
 ];
 

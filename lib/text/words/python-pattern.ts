@@ -1,4 +1,4 @@
-/** Regular expressions as Python's `re` reads them, for accepted answers that are patterns. */
+/** Regular expressions as Python's `re` reads them: accepted answers that are patterns, and modules' names. */
 import { SeekError } from "../../base/errors.ts";
 
 const wordSet = "\\p{L}\\p{N}_";
@@ -27,19 +27,28 @@ const flags = /\(\?[aiLmsux]+\)/y;
 const comment = /\(\?#[^)]*\)/y;
 
 /**
- * A pattern of Python's `re` with IGNORECASE: letters, digits, white space and word boundaries of every script.
+ * A pattern of Python's `re`: letters, digits, white space and word boundaries of every script.
  *
  * @param pattern - in Python's syntax
+ * @param options - `ignoresCase`: with IGNORECASE, `@default` true; `from`: names the pattern in messages, `@default` accepted answer
  * @returns the same for JavaScript, to be used with `test`
  * @throws ERR_FORMAT when it is no pattern, or one with flags other than i and u or with what JavaScript cannot do
  * @example
  * assert.ok(pythonPattern("caf\\w").test("CAFÉ"));
  */
-export function pythonPattern(pattern: string): RegExp {
+export function pythonPattern(
+  pattern: string,
+  {
+    ignoresCase = true,
+    from = "accepted answer",
+  }: { readonly ignoresCase?: boolean; readonly from?: string } = {},
+): RegExp {
   try {
-    return new RegExp(new Translation(pattern).source(), "iv");
+    const translation = new Translation(pattern);
+    const source = translation.source();
+    return new RegExp(source, ignoresCase || translation.ignoresCase ? "iv" : "v");
   } catch (cause) {
-    const message = `accepted answer: expected a regular expression, got ${JSON.stringify(pattern)}`;
+    const message = `${from}: expected a regular expression, got ${JSON.stringify(pattern)}`;
     throw new SeekError("ERR_FORMAT", message, { cause });
   }
 }
@@ -47,6 +56,8 @@ export function pythonPattern(pattern: string): RegExp {
 class Translation {
   readonly #pattern: string;
   #at = 0;
+  /** Whether the pattern itself says so. */
+  ignoresCase = false;
 
   constructor(pattern: string) {
     this.#pattern = pattern;
@@ -98,6 +109,7 @@ class Translation {
   #group(): string {
     const given = this.#match(flags, 1);
     if (given !== null && /[aLmsx]/.test(given[0])) throw new SyntaxError(`flags ${given[0]}`);
+    this.ignoresCase ||= given?.[0].includes("i") === true;
     if (given !== null || this.#match(comment, 1) !== null) return "";
     if (this.#match(/\?P</y) !== null) return "(?<";
     const reference = this.#match(/\?P=(\w+)\)/y);
