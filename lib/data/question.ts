@@ -3,7 +3,8 @@ import { shownValue } from "../base/check-options.ts";
 import { defined } from "../base/defined.ts";
 import { SeekError } from "../base/errors.ts";
 import type { TitledText } from "../text/observation.ts";
-import { type JsonRow, rowError, textColumn, writeJsonLines } from "./files/jsonl.ts";
+import { shown } from "./files/columns.ts";
+import { type JsonRow, rowError, textColumn, writeJsonLines, writtenText } from "./files/jsonl.ts";
 import { readDataRows } from "./files/rows.ts";
 
 /** One question. `answers` are the accepted strings (aliases); none where the right answer is to give none (SQuAD 2.0). */
@@ -50,10 +51,10 @@ function answersOf(row: JsonRow): string[] {
   const name = answerColumns.find((column) => row.value[column] !== undefined);
   if (name === undefined) throw rowError(row, `column "answers" or "golden_answers"`, "neither");
   const value = row.value[name];
-  const answers = typeof value === "string" ? [value] : value;
-  const isList = Array.isArray(answers) && answers.every((answer) => typeof answer === "string");
-  if (!isList) throw rowError(row, `column "${name}": a string or a list of strings`, JSON.stringify(value));
-  return answers;
+  const given: unknown[] = Array.isArray(value) ? value : [value];
+  const answers = given.map(writtenText).filter((answer) => answer !== undefined);
+  if (answers.length === given.length) return answers;
+  throw rowError(row, `column "${name}": texts or numbers, one or a list`, shown(value));
 }
 
 function questionOf(row: JsonRow): string {
@@ -69,8 +70,9 @@ function optional(row: JsonRow, column: "kind" | "split" | "source"): string | u
 function choicesOf(row: JsonRow): readonly string[] | undefined {
   const { choices } = row.value;
   if (choices === undefined || choices === null) return undefined;
-  if (Array.isArray(choices) && choices.every((each) => typeof each === "string")) return choices;
-  throw rowError(row, `column "choices": a list of texts`, JSON.stringify(choices));
+  const texts = Array.isArray(choices) ? choices.map(writtenText).filter((text) => text !== undefined) : [];
+  if (Array.isArray(choices) && texts.length === choices.length) return texts;
+  throw rowError(row, `column "choices": a list of texts`, shown(choices));
 }
 
 /**
@@ -109,7 +111,7 @@ function documentsOf(row: JsonRow): readonly TitledText[] | undefined {
  */
 export function questionFromRow(row: JsonRow, prefix = "q"): Question {
   return defined({
-    id: row.value.id === undefined ? `${prefix}${row.index}` : textColumn(row, "id"),
+    id: row.value.id === undefined || row.value.id === null ? `${prefix}${row.index}` : textColumn(row, "id"),
     question: questionOf(row),
     answers: answersOf(row),
     kind: optional(row, "kind"),

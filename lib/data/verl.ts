@@ -36,10 +36,9 @@ function joinedAnswers(lists: readonly (readonly string[])[]): readonly string[]
   return [first.join("; "), ...swapped];
 }
 
-function isLists(value: unknown): value is readonly (readonly string[])[] {
-  const isTexts = (each: unknown): boolean =>
-    Array.isArray(each) && each.length > 0 && each.every((text) => typeof text === "string");
-  return Array.isArray(value) && value.length > 0 && value.every(isTexts);
+function isLists(value: unknown): value is readonly (readonly unknown[])[] {
+  const isList = (each: unknown): boolean => Array.isArray(each) && each.length > 0;
+  return Array.isArray(value) && value.length > 0 && value.every(isList);
 }
 
 /**
@@ -51,7 +50,11 @@ export function verlAnswers(row: JsonRow): readonly string[] {
   const rewardModel = memberRow(row, "reward_model");
   if (!isObject(rewardModel.value.ground_truth)) return textsColumn(rewardModel, "ground_truth");
   const truth = memberRow(rewardModel, "ground_truth");
-  return isLists(truth.value.target) ? joinedAnswers(truth.value.target) : textsColumn(truth, "target");
+  const { target } = truth.value;
+  if (!isLists(target)) return textsColumn(truth, "target");
+  return joinedAnswers(
+    target.map((answers) => textsColumn({ ...truth, value: { target: answers } }, "target")),
+  );
 }
 
 function extraInfo(row: JsonRow): JsonRow | undefined {

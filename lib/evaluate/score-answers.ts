@@ -1,6 +1,6 @@
 /** Scores a file of predictions by a system's own metric rules; no model is needed. */
 import { SeekError } from "../base/errors.ts";
-import { type JsonRow, readJsonRows, rowError } from "../data/files/jsonl.ts";
+import { type JsonRow, readJsonRows, rowError, writtenText } from "../data/files/jsonl.ts";
 import { answerMeant, questionFromRow } from "../data/question.ts";
 import type { FaithfulOption } from "../reward/metrics/plain-score.ts";
 import { type AnswerScores, type RulesName, scoreAnswer } from "../reward/metrics/rules.ts";
@@ -75,8 +75,9 @@ function predictionOf(row: JsonRow): string {
   }
   const value = row.value[column];
   if (value === null) return "";
-  if (typeof value !== "string") throw rowError(row, `column "${column}": text`, JSON.stringify(value));
-  return value;
+  const text = writtenText(value);
+  if (text === undefined) throw rowError(row, `column "${column}": text or a number`, JSON.stringify(value));
+  return text;
 }
 
 /**

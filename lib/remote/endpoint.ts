@@ -1,6 +1,7 @@
 /** An HTTP server that answers JSON: requests in, checked answers out. */
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { parseJson } from "../base/exact-json.ts";
 import { firstIssue } from "../base/parsed.ts";
 import { attempt, excerpt, shownUrl, type WireRequest } from "./attempt.ts";
 import { Fault, mayPass } from "./fault.ts";
@@ -115,7 +116,7 @@ export class Endpoint {
   #parse<Answer>(text: string, url: URL, expect: z.ZodType<Answer>): Answer {
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = parseJson(text);
     } catch (cause) {
       const got = excerpt(text, this.#secrets) || "nothing";
       throw new Fault(`${shownUrl(url)}: expected JSON, got ${got}`, { cause });

@@ -71,10 +71,10 @@ test("a missing column is refused with file, line and the columns there are", as
 });
 
 test("answers of the wrong kind are refused with what stands there", async () => {
-  const path = await file("q.jsonl", '{"question":"a?","golden_answers":[1]}');
+  const path = await file("q.jsonl", '{"question":"a?","golden_answers":[true]}');
   await assert.rejects(all(readQuestions(path)), {
     code: "ERR_FORMAT",
-    message: /"golden_answers".*got \[1\]/,
+    message: /"golden_answers".*got \[true\]/,
   });
   const empty = await file("e.jsonl", '{"question":"a?","golden_answers":[]}');
   assert.deepEqual((await all(readQuestions(empty)))[0]?.answers, [], "there is nothing to answer");

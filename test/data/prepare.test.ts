@@ -23,7 +23,10 @@ test("what is missing, empty or twice there is refused with file and row, in eve
       lines({ id: "1", question: " ", golden_answers: ["x"] }),
       /x\.jsonl:1: expected a question, got an empty one/,
     ],
-    [lines({ id: "1", question: "a?", golden_answers: [3] }), /x\.jsonl:1: .*"golden_answers".*got \[3\]/],
+    [
+      lines({ id: "1", question: "a?", golden_answers: [true] }),
+      /x\.jsonl:1: .*"golden_answers".*got \[true\]/,
+    ],
     [
       lines(
         { id: "1", question: "a?", golden_answers: ["x"] },

@@ -86,7 +86,7 @@ test("a row without a prediction, an answer or a question is refused by its plac
       /1: expected column "pred_ans" or "prediction", got columns question, answer/,
     ],
     ['{"question": "q", "pred_ans": "a"}', /1: expected column "answers" or "golden_answers"/],
-    ['{"question": "q", "golden_answers": [1], "pred_ans": "a"}', /1: expected column "golden_answers"/],
+    ['{"question": "q", "golden_answers": [true], "pred_ans": "a"}', /1: expected column "golden_answers"/],
     ['{"answer": "q", "pred_ans": "a"}', /1: expected column "question"/],
     ['{"question": "q", "answer": "a", "pred_ans": ["a"]}', /1: expected column "pred_ans": text/],
     ["nonsense", /1: expected JSON/],

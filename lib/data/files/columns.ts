@@ -1,16 +1,17 @@
 /** Values of the columns of a row, as the formats of data sets need them: lists of texts, nested rows, numbers as ids. */
-import { type JsonRow, rowError, textColumn } from "./jsonl.ts";
+import { type JsonRow, rowError, textColumn, writtenText } from "./jsonl.ts";
 
 /** Whether the column is there and holds anything. */
 export function has(row: JsonRow, column: string): boolean {
   return row.value[column] !== undefined && row.value[column] !== null;
 }
 
-/** One text or a list of texts, as a list. @throws ERR_FORMAT naming the column */
+/** One text or a list of texts, as a list; a number is one, too. @throws ERR_FORMAT naming the column */
 export function textsColumn(row: JsonRow, column: string): readonly string[] {
   const value = row.value[column];
-  if (!Array.isArray(value)) return [textColumn(row, column)];
-  if (value.every((each) => typeof each === "string")) return value;
+  if (!Array.isArray(value)) return [writtenText(value) ?? textColumn(row, column)];
+  const texts = value.map(writtenText).filter((text) => text !== undefined);
+  if (texts.length === value.length) return texts;
   throw rowError(row, `column "${column}": text or a list of texts`, shown(value));
 }
 

@@ -1,5 +1,6 @@
 /** JSON rows from files, one at a time, each knowing where it stands so that an error can say so. */
 import { SeekError } from "../../base/errors.ts";
+import { parseJson } from "../../base/exact-json.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { readElements } from "./json-elements.ts";
 import { readChunks, readLines } from "./text-file.ts";
@@ -25,15 +26,21 @@ function kindOf(value: unknown): string {
   return Array.isArray(value) ? "a list" : typeof value;
 }
 
+/** A text, or the text of a number, as ids and answers may be; undefined for all else. */
+export function writtenText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  return typeof value === "bigint" || Number.isFinite(value) ? String(value) : undefined;
+}
+
 /**
- * The text of one column.
+ * The text of one column; an id may be a number.
  *
  * @throws ERR_FORMAT when the column is missing (the message lists those present) or holds something else
  */
 export function textColumn(row: JsonRow, column: string): string {
   const value = row.value[column];
-  if (typeof value === "string") return value;
-  if (typeof value === "number" && column === "id") return String(value);
+  const text = column === "id" || typeof value === "string" ? writtenText(value) : undefined;
+  if (text !== undefined) return text;
   if (value !== undefined) throw rowError(row, `column "${column}": text`, kindOf(value));
   const present = row.columns ?? Object.keys(row.value);
   throw rowError(row, `column "${column}"`, `columns ${present.join(", ") || "none"}`);
@@ -41,7 +48,7 @@ export function textColumn(row: JsonRow, column: string): string {
 
 function parse(text: string, where: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (cause) {
     const shown = text.length > 80 ? `${text.slice(0, 80)}...` : text;
     throw new SeekError("ERR_FORMAT", `${where}: expected JSON, got ${shown} (${(cause as Error).message})`, {
