@@ -182,6 +182,7 @@ const folders = {
   "apps/cli/chat": "a conversation in the terminal: who answers, what is typed, commands within it",
   "apps/cli/options": "options that commands share, and what they describe",
   "apps/cli/machine": "drivers, GPUs and libraries of the machine, and whether they run a model",
+  "apps/cli/config": "options that files bring along, and what of them somebody else may have written",
   "apps/cli/fetch": "files and models that options name elsewhere, fetched before a command reads them",
   "apps/cli/open": "what commands open: models, learners, policies, files",
   "apps/cli/report": "what commands print: tables, progress, pace",

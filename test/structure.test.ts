@@ -101,6 +101,20 @@ test("a folder of lib or apps imports only itself and what stands left of it", (
   assert.deepEqual(wrong, []);
 });
 
+/** Read what the package brings, what the system says, or what their own process wrote. */
+const ownFiles =
+  /^(lib\/base\/(packages|files)\/|lib\/base\/package-root|lib\/engine\/constraint\/xgrammar|lib\/train\/run\/checkpoint|lib\/remote\/files\/download-file|lib\/runs\/run-lock|apps\/cli\/(machine\/hardware|chat\/line-history|commands\/(setup\/init|launch\/))|apps\/studio\/page\/|apps\/(ablations|demo)\/)/;
+
+test("files of others are opened by lib/base/files/regular-file.ts alone", () => {
+  const opening =
+    /import \{[^}]*\b(open|openSync|openAsBlob|readFile|readFileSync|createReadStream|cp|copyFile)\b[^}]*\} from "node:fs/;
+  const files = trackedFiles("lib/**.ts", "apps/**.ts").filter((file) => !ownFiles.test(file));
+  assert.deepEqual(
+    files.filter((file) => opening.test(read(file))),
+    [],
+  );
+});
+
 /** The page's folders, from left to right as {@link layers}. */
 const pageLayers = ["base", "api", "parts", "shell", "conversation", "panels", "main.tsx"];
 

@@ -25,6 +25,8 @@ export interface CommandContext {
 export interface CommandIo extends CommandContext {
   /** Standard output carries one JSON object and nothing else. */
   readonly json: boolean;
+  /** What files of somebody else name is used: programs, addresses, paths. */
+  readonly trust?: boolean;
   /** Writes text for people to standard output; silent with `json`. */
   write(text: string): void;
   /** Writes a line to standard error. */

@@ -18,6 +18,10 @@ const common: readonly Field[] = [
     ...{ key: "json", type: "boolean", isList: false, choices: [], default: undefined, forms: [] },
     help: "One JSON object on standard output, all else on standard error.",
   },
+  {
+    ...{ key: "trust", type: "boolean", isList: false, choices: [], default: undefined, forms: [] },
+    help: "Acts on what a run's files name that this user's commands did not write.",
+  },
 ];
 
 /** All that `--help` says of a command; `inner` are the commands whose names begin with its name. */

@@ -1,9 +1,10 @@
 /** A command's options: the config file below, the flags above, checked by the schema. */
 import type { z } from "zod";
 import { nearestWord, unknownKey } from "../../lib/base/spelling.ts";
+import { parseConfigText } from "../../lib/data/files/config-text.ts";
 import { isValues, merged, parseAssignments, type Values } from "./assignments.ts";
 import { UsageError } from "./command.ts";
-import { parseConfigText, readConfigText } from "./config-file.ts";
+import { readConfigText } from "./config/config-file.ts";
 import { type Field, type Form, fieldsOf } from "./fields.ts";
 import { flagName } from "./flags.ts";
 

@@ -11,6 +11,7 @@ import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
+import { requireOwnRecord } from "./config/trusted-record.ts";
 import { withOption } from "./report/missing-path.ts";
 
 /** A call of one of these commands. */
@@ -101,7 +102,7 @@ function subcommandOf(each: Command, call: Call): Program {
   for (const flag of flagsOf(each.options)) {
     if (placesAreFlags || !places.includes(flag.attributeName())) subcommand.addOption(flag);
   }
-  subcommand.option("--config <file>").option("--json");
+  subcommand.option("--config <file>").option("--json").option("--trust");
   const inner = (): Command[] => call.commands.filter(({ name }) => name.startsWith(`${each.name} `));
   subcommand.configureOutput(outputOf(call, fields));
   subcommand.configureHelp({ formatHelp: () => commandHelp(each, call.stdout.columns ?? 80, inner()) });
@@ -118,18 +119,19 @@ async function runTyped(
   subcommand: Program,
   call: Call,
 ): Promise<void> {
-  const { config, json = false, ...flags } = subcommand.opts<Record<string, unknown>>();
+  const { config, json = false, trust = false, ...flags } = subcommand.opts<Record<string, unknown>>();
   if (each.isBefore !== undefined && !call.args.includes("--"))
     throw new UsageError(`${each.name}: expected -- before the command that it runs, as in ${each.isBefore}`);
   const typed = givenFlags(subcommand, flags);
   const placed = givenPlaces(each, fields, subcommand.args);
+  const io = ioOf({ json: json === true, trust: trust === true }, call);
+  if (typeof config === "string") await requireOwnRecord(config, io);
   const options = await readOptions(
     each.options,
     each.placesAreFlags ? onceOnly(typed, placed) : { ...typed, ...placed },
     config as string | undefined,
   );
   const { signal } = call;
-  const io = ioOf(json === true, call);
   await runWithPaths(each, options, fields, io).catch((error) => {
     if (signal.aborted && codeOf(error) === "ERR_ABORTED") throw interruption(each, error);
     // What a process said of its own options is no word about these.
@@ -199,9 +201,12 @@ function givenPlaces({ places = [] }: Command, fields: readonly Field[], args: r
   );
 }
 
-function ioOf(json: boolean, { signal, env, stdin, stdout, stderr }: CommandContext): CommandIo {
+function ioOf(
+  { json, trust }: Pick<CommandIo, "json" | "trust">,
+  { signal, env, stdin, stdout, stderr }: CommandContext,
+): CommandIo {
   return {
-    ...{ json, signal, env, stdin, stdout, stderr },
+    ...{ json, trust, signal, env, stdin, stdout, stderr },
     write: (text) => void (json || stdout.write(text)),
     log: (line) => void stderr.write(`${line}\n`),
     result: (value) => void (json && stdout.write(`${JSON.stringify(value)}\n`)),

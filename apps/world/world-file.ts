@@ -1,9 +1,9 @@
 /** `world.json`: what a model folder says of the world that its model belongs to. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../lib/base/errors.ts";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
+import { findText } from "../../lib/base/files/regular-file.ts";
 import type { Recipe } from "../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import { patchyWorldRecipe } from "./recipes/patchy-world.ts";
@@ -44,7 +44,7 @@ export async function writeWorldFile(folder: string, setting: WorldSetting): Pro
  */
 export async function readWorldFile(folder: string): Promise<WorldSetting | undefined> {
   const path = join(folder, name);
-  const text = await readFile(path, "utf8").catch(() => undefined);
+  const text = await findText(path);
   if (text === undefined) return undefined;
   try {
     return schema.parse(JSON.parse(text));

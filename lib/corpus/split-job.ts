@@ -1,5 +1,5 @@
 /** A corpus split into a file of passages, by a job that resumes after a kill. */
-import { readFile, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { native } from "../base/addon/native.ts";
 import { batchesOf } from "../base/batches.ts";
 import { checkOptions, type OptionKinds } from "../base/check-options.ts";
@@ -7,6 +7,7 @@ import { refusedWrite } from "../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { Journal } from "../base/files/journal.ts";
+import { findText } from "../base/files/regular-file.ts";
 import type { Passage } from "./passage.ts";
 import { writePassageStore } from "./passage-store.ts";
 import { type CorpusFile, corpusFiles, type ReadProgress, readDocuments } from "./read-documents.ts";
@@ -79,10 +80,7 @@ function parseProgress(path: string, text: string): Progress {
 }
 
 async function readProgress(path: string, plan: unknown): Promise<Progress | undefined> {
-  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === "ENOENT") return undefined;
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const text = await findText(path);
   if (text === undefined) return undefined;
   const progress = parseProgress(path, text);
   if (JSON.stringify(progress.plan) === JSON.stringify(plan)) return progress;

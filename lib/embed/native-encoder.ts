@@ -1,12 +1,13 @@
 /** A model on the native side with its tokenizer: what encoders and re-rankers share. */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Handle } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
+import { streamOf } from "../base/files/regular-file.ts";
 import { findWeights, readJson } from "../model/model-folder.ts";
 import { Tokenizer } from "../text/tokenizers/tokenizer.ts";
 import { type EncoderKind, namedWeights, parseEncoderConfig } from "./encoder-config.ts";
@@ -114,7 +115,7 @@ export class NativeEncoder {
       .map((name) => join(this.#folder, name))
       .filter((path) => existsSync(path));
     for (const path of [join(this.#folder, "config.json"), ...tokenizers, ...new Set(weights)]) {
-      await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash, { end: false });
+      await pipeline(await streamOf(path, { highWaterMark: 1 << 20 }), hash, { end: false });
     }
     return hash.digest("hex");
   }

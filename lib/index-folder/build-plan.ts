@@ -1,9 +1,9 @@
 /** What a build under way is about, so that it can go on after a kill. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { readText } from "../base/files/regular-file.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { settingsSchema } from "./manifest.ts";
 
@@ -48,7 +48,7 @@ export async function writeBuildPlan(path: string, plan: BuildPlan): Promise<voi
 /** The build that a folder's segment was left in; undefined when there is none that can go on. */
 export async function findBuildPlan(path: string): Promise<BuildPlan | undefined> {
   try {
-    return planSchema().parse(JSON.parse(await readFile(join(path, planFile), "utf8")));
+    return planSchema().parse(JSON.parse(await readText(join(path, planFile))));
   } catch {
     return undefined;
   }

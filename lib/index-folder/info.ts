@@ -1,9 +1,9 @@
 /** What an index folder holds, whether it is sound, and whether it is searched as another one. */
-import { open, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { checkArgument, checkOptions } from "../base/check-options.ts";
-import { codeOf, SeekError } from "../base/errors.ts";
+import { codeOf } from "../base/errors.ts";
 import { digestOf } from "../base/files/digests.ts";
+import { openRegular, readBytes } from "../base/files/regular-file.ts";
 import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
 import {
   countLive,
@@ -101,13 +101,9 @@ export async function indexInfo(
 const headerBytes = 128;
 
 async function headerOf(path: string): Promise<string> {
-  try {
-    await using file = await open(path);
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
-    return digestOf(buffer.subarray(0, bytesRead));
-  } catch (cause) {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
-  }
+  await using file = await openRegular(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
+  return digestOf(buffer.subarray(0, bytesRead));
 }
 
 /** An embedder without its places: the segment that has it, the path of an encoder that is known by its fingerprint. */
@@ -123,7 +119,7 @@ async function sourcesOf(folder: string, entry: SegmentEntry): Promise<unknown[]
   const { passages, embedder } = segmentFiles;
   const written = [passages, embedder].filter((name) => entry.files[name] !== undefined);
   const headers = await Promise.all(written.map((name) => headerOf(path(name))));
-  const removed = entry.removed && digestOf(await readFile(path(entry.removed.file)));
+  const removed = entry.removed && digestOf(await readBytes(path(entry.removed.file)));
   return [entry.count, ...headers, removed ?? null];
 }
 

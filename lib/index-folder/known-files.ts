@@ -1,9 +1,10 @@
 /** Which files of an index were checked or written here, and have not been touched since. */
 import type { BigIntStats } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { readText } from "../base/files/regular-file.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 
 /** The file's name. It belongs to this machine: a copy of the index finds its files unknown and checks them. */
@@ -27,7 +28,7 @@ async function statOf(path: string): Promise<BigIntStats> {
 
 async function readMarks(folder: string): Promise<Record<string, string>> {
   try {
-    return markSchema().parse(JSON.parse(await readFile(join(folder, knownFilesFile), "utf8")));
+    return markSchema().parse(JSON.parse(await readText(join(folder, knownFilesFile))));
   } catch {
     // Without it, or with a damaged one, files are checked once more.
     return {};

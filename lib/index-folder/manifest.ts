@@ -1,9 +1,9 @@
 /** What an index folder says about itself: how it was built, and the segments that hold its passages. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { findText, readText } from "../base/files/regular-file.ts";
 import { lazySchema, zod } from "../base/on-first-use.ts";
 
 /** The file's name. Renaming it into its place is the commit of every change. */
@@ -161,14 +161,8 @@ function parse(path: string, text: string): Manifest {
  */
 export async function findManifest(folder: string): Promise<Manifest | undefined> {
   const path = join(folder, manifestFile);
-  try {
-    return parse(path, await readFile(path, "utf8"));
-  } catch (cause) {
-    if (cause instanceof SeekError) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${message}`, { cause });
-  }
+  const text = await findText(path);
+  return text === undefined ? undefined : parse(path, text);
 }
 
 /** The segment that holds the hashed embedder; undefined without one. */
@@ -179,7 +173,7 @@ export function embedderSegment({ dense }: IndexSettings): string | undefined {
 /** Whether a manifest, though it cannot be used, is of an index: of another version, for example. */
 export async function isOfIndex(folder: string): Promise<boolean> {
   try {
-    const value = JSON.parse(await readFile(join(folder, manifestFile), "utf8")) as {
+    const value = JSON.parse(await readText(join(folder, manifestFile))) as {
       format?: unknown;
     } | null;
     return value?.format === "seekrl-index";

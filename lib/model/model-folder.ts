@@ -1,9 +1,9 @@
 /** What a model is read from: a Hugging Face folder of config.json and safetensors files, or a GGUF file. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { SeekError } from "../base/errors.ts";
+import { readText } from "../base/files/regular-file.ts";
 import { isGguf } from "../base/gguf/gguf.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { readGgufModel } from "./gguf/gguf-model.ts";
@@ -31,9 +31,7 @@ export const indexFile = `${weightsFile}.index.json`;
  * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is not JSON
  */
 export async function readJson(path: string): Promise<unknown> {
-  const text = await readFile(path, "utf8").catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
-  });
+  const text = await readText(path);
   try {
     return JSON.parse(text);
   } catch (cause) {

@@ -1,7 +1,7 @@
 /** The header of safetensors files: where each tensor's bytes lie. Format: github.com/huggingface/safetensors. */
-import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../base/addon/models.ts";
 import { formatError, SeekError } from "../base/errors.ts";
+import { openRegular } from "../base/files/regular-file.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
 
@@ -34,13 +34,9 @@ interface RawHeader {
 }
 
 async function readHeaderBytes(path: string): Promise<RawHeader> {
-  const file = await open(path, "r").catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
-  });
+  const file = await openRegular(path);
   try {
-    const found = await file.stat();
-    if (found.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file, got a folder`);
-    const fileBytes = found.size;
+    const { size: fileBytes } = await file.stat();
     if (fileBytes < 8)
       throw formatError(path, `expected a header length of 8 bytes, the file has ${fileBytes}`);
     const length = Buffer.alloc(8);

@@ -1,9 +1,10 @@
 /** What is pushed: the model or adapter that a path means, whole, with the training that it comes from. */
 import { existsSync } from "node:fs";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { SeekError } from "../base/errors.ts";
 import { folderName } from "../base/files/hub-cache.ts";
+import { readText } from "../base/files/regular-file.ts";
 import { readModel } from "../model/model-folder.ts";
 import { adapterConfigFile, adapterFile, readPeftConfig } from "../model/peft-config.ts";
 import { readSafetensorsHeader } from "../model/safetensors.ts";
@@ -130,7 +131,7 @@ export function textFile(name: string, text: string): UploadFile {
 
 /** Of a model that is a folder of this machine its last name: the path means nothing elsewhere, and tells of its user. */
 async function adapterConfig(path: string): Promise<string> {
-  const text = await readFile(path, "utf8");
+  const text = await readText(path);
   const config = JSON.parse(text) as Record<string, unknown>;
   const { base_model_name_or_path: base } = config;
   if (typeof base !== "string" || !isLocal(base)) return text;

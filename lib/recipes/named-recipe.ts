@@ -1,6 +1,6 @@
 /** From a recipe's name and choices, as they stand in a file, to the recipe. */
-import { readFileSync } from "node:fs";
 import { SeekError } from "../base/errors.ts";
+import { readTextSync } from "../base/files/regular-file.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { R1SearcherStage } from "../reward/systems/r1-searcher.ts";
 import { defaultMemory, type Memory } from "../rollout/memory.ts";
@@ -86,10 +86,5 @@ function memoryOf(
 }
 
 function readPrompt(path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  try {
-    return readFileSync(path, "utf8");
-  } catch (cause) {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
-  }
+  return path === undefined ? undefined : readTextSync(path);
 }

@@ -1,9 +1,9 @@
 /** One HTTP request, once: sent, read within a time and a size, and judged by its status. */
-import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline } from "node:stream/promises";
+import { streamOf } from "../base/files/regular-file.ts";
 import { Fault, statusFault } from "./fault.ts";
 
 /** A request as it goes over the wire. */
@@ -98,7 +98,10 @@ async function open(
   return new Promise((resolve, reject) => {
     const sent = request(url, how, resolve).on("error", reject);
     if (file === undefined) sent.end(body);
-    else pipeline(createReadStream(file), sent).catch(reject);
+    else
+      streamOf(file, { highWaterMark: 1 << 16 })
+        .then((bytes) => pipeline(bytes, sent))
+        .catch(reject);
   });
 }
 

@@ -1,8 +1,9 @@
 /** Finds run folders and files of results below folders that were named. */
 import type { Dirent } from "node:fs";
-import { open, readdir, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { SeekError } from "../base/errors.ts";
+import { openRegular } from "../base/files/regular-file.ts";
 
 /** A run folder or a file of results. */
 export interface FoundPath {
@@ -81,7 +82,8 @@ const isOther = (name: string): boolean => name.startsWith(".") || otherFolders.
 
 /** Whether the first line of a file is a question's result. */
 async function holdsResults(path: string): Promise<boolean> {
-  const file = await open(path, "r").catch(() => undefined);
+  // What may not be read holds nothing to show.
+  const file = await openRegular(path).catch(() => undefined);
   if (file === undefined) return false;
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(maxFirstLine), 0, maxFirstLine, 0);

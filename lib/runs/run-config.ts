@@ -1,6 +1,7 @@
 /** The options of a run as `config.yaml` keeps them, by their paths, and where two runs differ. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { findText } from "../base/files/regular-file.ts";
+import { isOwnRecord, recordFile } from "../train/run/run-record.ts";
 import type { Settings } from "../train/run/settings.ts";
 
 /** One option, its value as JSON. */
@@ -18,14 +19,35 @@ interface ConfigDifference {
   readonly second: string | null;
 }
 
-/** `config.yaml` of a run; undefined where there is none, or what is there holds no options. */
+/** What a run was begun with, and whether a command of this user wrote it so. */
+interface RunRecord {
+  readonly config: Settings;
+  readonly isOwn: boolean;
+}
+
+/**
+ * `config.yaml` of a run, to be shown.
+ *
+ * @returns undefined where there is none, or what is there holds no options
+ * @throws ERR_IO for what is no file, or a link out of the folder
+ */
 export async function readConfig(folder: string): Promise<Settings | undefined> {
-  const text = await readFile(join(folder, "config.yaml"), "utf8").catch(() => undefined);
+  return (await readText(folder))?.config;
+}
+
+/** As {@link readConfig}, to be acted upon. @throws also ERR_STATE for a secret that others may read */
+export async function readRecord(folder: string): Promise<RunRecord | undefined> {
+  const found = await readText(folder);
+  return found && { config: found.config, isOwn: await isOwnRecord(found.text, found.config) };
+}
+
+async function readText(folder: string): Promise<{ text: string; config: Settings } | undefined> {
+  const text = await findText(join(folder, recordFile), { within: folder });
   if (text === undefined) return undefined;
-  const { parse } = await import("yaml");
+  const { parseConfigText } = await import("../data/files/config-text.ts");
   try {
-    const config: unknown = parse(text);
-    return isNested(config) && !Array.isArray(config) ? config : undefined;
+    const config = parseConfigText(text, recordFile);
+    return isNested(config) && !Array.isArray(config) ? { text, config } : undefined;
   } catch {
     return undefined;
   }

@@ -1,11 +1,12 @@
 /** A run's folder as somebody else sees it: what it is doing, how far it is, what it was begun with. */
-import { readdir, readFile, readlink, stat } from "node:fs/promises";
+import { readdir, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { findText, hasLinkOut } from "../base/files/regular-file.ts";
 import { checkpointName } from "../train/run/checkpoint.ts";
 import type { Settings } from "../train/run/settings.ts";
 import { MetricsLog, type MetricsRow } from "./metrics/metrics-log.ts";
 import { paceOf } from "./metrics/pace.ts";
-import { readConfig } from "./run-config.ts";
+import { readConfig, readRecord } from "./run-config.ts";
 import { holderOf, type RunHolder } from "./run-lock.ts";
 import { TrajectoryLog } from "./trajectories/trajectory-log.ts";
 
@@ -107,12 +108,15 @@ export class RunFolder {
   /** Where the tokenizer of its model may stand: beside the final model, the newest checkpoint, what it was begun with. */
   async modelFolders(): Promise<string[]> {
     const [newest] = await this.checkpoints();
-    const { model } = (await this.config()) ?? {};
-    return [
+    const own = [
       join(this.folder, "model"),
       ...(newest === undefined ? [] : [this.#checkpointFolder(newest)]),
-      ...(typeof model === "string" ? [model] : []),
     ];
+    const leadOut = await Promise.all(own.map((folder) => hasLinkOut(folder, this.folder)));
+    const { config, isOwn } = (await readRecord(this.folder)) ?? {};
+    // What others wrote names no folder that is looked into.
+    const begun = isOwn === true && typeof config?.model === "string" ? [config.model] : [];
+    return [...own.filter((_, i) => !leadOut[i]), ...begun];
   }
 
   #checkpointFolder({ step }: RunCheckpoint): string {
@@ -137,7 +141,7 @@ export class RunFolder {
     const [newest] = await this.checkpoints();
     if (newest === undefined) return false;
     const path = join(this.#checkpointFolder(newest), "state.json");
-    const text = await readFile(path, "utf8").catch(() => "{}");
+    const text = (await findText(path, { within: this.folder })) ?? "{}";
     return /"hasEnded": true/.test(text);
   }
 }

@@ -2,7 +2,8 @@
 import { existsSync } from "node:fs";
 import { readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { findText } from "../base/files/regular-file.ts";
 
 /** The process that holds a folder or a file. */
 export interface RunHolder {
@@ -31,7 +32,7 @@ const holderPattern = /^process (\d+) on (\S+) since (\S+)$/;
  * @returns undefined when nobody does
  */
 export async function holderOf(path: string, proc = "/proc"): Promise<RunHolder | undefined> {
-  const text = await readFile(path, "utf8").catch(() => "");
+  const text = (await findText(path, { within: dirname(path) })) ?? "";
   const [, pidText = "", host = "", since = ""] = holderPattern.exec(text.trim()) ?? [];
   if (pidText === "") return undefined;
   const pid = Number(pidText);

@@ -1,10 +1,10 @@
 /** A cache of answers on disk with an age limit: a file each, written whole or not at all, named by a hash of its key. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { optionsOf } from "../base/check-options.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
+import { findText } from "../base/files/regular-file.ts";
 import { zod } from "../base/on-first-use.ts";
 
 /** Where and for how long. */
@@ -34,7 +34,7 @@ export class DiskCache<Value> {
   }
 
   async get(key: string): Promise<Value | undefined> {
-    const text = await readFile(this.#path(key), "utf8").catch(() => undefined);
+    const text = await findText(this.#path(key));
     if (text === undefined) return undefined;
     const parsed = this.#schema.safeParse(parse(text));
     if (!parsed.success || parsed.data.key !== key) return undefined;

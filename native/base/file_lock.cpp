@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/platform/regular_file.h"
 
 namespace seekrl {
 
@@ -41,8 +42,8 @@ FileLock::FileLock(const std::string& path) {
   const auto fail_io = [&](const char* what) {
     fail(ErrorCode::kIo, path, ": cannot be ", what, ": ", std::strerror(errno));
   };
-  descriptor_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail_io("opened");
+  // What a link leads to, such as a file of this user elsewhere, would be emptied.
+  descriptor_ = open_regular(path, O_RDWR | O_CREAT | O_NOFOLLOW);
   try {
     if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       require(errno != EWOULDBLOCK, ErrorCode::kState, path, ": locked by ", text_of(descriptor_));

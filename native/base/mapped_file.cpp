@@ -11,12 +11,12 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/platform/regular_file.h"
 
 namespace seekrl {
 
 MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  require(descriptor >= 0, ErrorCode::kIo, path, ": cannot be opened: ", std::strerror(errno));
+  const int descriptor = open_regular(path, O_RDONLY);
   struct stat status = {};
   void* mapped = MAP_FAILED;
   const bool is_known = fstat(descriptor, &status) == 0;

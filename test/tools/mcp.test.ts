@@ -136,3 +136,13 @@ test("a server with an address is called with its headers, and may come back", a
     assert.equal((await ask("far_add", { a: 1, b: 2 })).text, "3", mode);
   }
 });
+
+test("a server has the variables that it is given and a list of the parent's, no secret among them", async () => {
+  process.env.SEEKRL_TEST_SECRET = "mine";
+  const server = await McpServer.open(place);
+  const ask = asking(server);
+  const said = async (variable: string) => (await ask("pid", { variable })).text;
+  assert.deepEqual([await said("SEEKRL_TEST_SECRET"), await said("SECRET")], ["unset", "known"]);
+  assert.equal(await said("PATH"), process.env.PATH);
+  await server.close();
+});

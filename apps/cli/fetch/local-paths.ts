@@ -85,7 +85,7 @@ export async function withLocalPaths(
   pin?: Pin,
 ): Promise<Values> {
   const found: Values = { ...options };
-  const toCommit = pin ?? (await pinsOf(options.out));
+  const toCommit = pin ?? (await pinsOf(options.out, io));
   for (const { key, isModel, isData, forms } of fields) {
     const value = found[key];
     if (isModel) found[key] = await pathsOf(value, (text) => folderOf(toCommit(text), io));

@@ -1,5 +1,6 @@
 /** Commits of the hub that a run has: a training that goes on takes what it began with, wherever branches stand by now. */
-import { readConfig } from "../../../lib/runs/run-config.ts";
+import { readRecord } from "../../../lib/runs/run-config.ts";
+import { type CommandIo, UsageError } from "../command.ts";
 
 const commit = /@[0-9a-f]{40}(?=\/|$)/;
 
@@ -16,10 +17,17 @@ export type Pin = (text: string) => string;
  * What pins names to the commits in a run's `config.yaml`.
  *
  * @param out - the run's folder, which may not be there yet
+ * @param io - whether a record of somebody else counts
+ * @returns pins; it throws UsageError for a commit that somebody else's record names
  */
-export async function pinsOf(out: unknown): Promise<Pin> {
-  const config = typeof out === "string" ? await readConfig(out) : undefined;
+export async function pinsOf(out: unknown, { trust }: Pick<CommandIo, "trust">): Promise<Pin> {
+  const { config, isOwn = false } = (typeof out === "string" ? await readRecord(out) : undefined) ?? {};
   const addresses = textsIn(config).filter((text) => text.startsWith("hf://") && commit.test(text));
   const byPlace = new Map(addresses.map((address) => [address.replace(commit, ""), address]));
-  return (text) => byPlace.get(text.startsWith("hf://") ? text : `hf://${text}`) ?? text;
+  return (text) => {
+    const address = byPlace.get(text.startsWith("hf://") ? text : `hf://${text}`);
+    if (address === undefined || isOwn || trust) return address ?? text;
+    const what = `${out}: ${text}: its record, which is not as a command of this user wrote it, names ${address}`;
+    throw new UsageError(`${what}. Remedy: that name with the commit that is meant, or --trust`);
+  };
 }

@@ -1,7 +1,7 @@
 /** Options of commands that may ask a language model to judge answers. */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
+import { readText } from "../../../lib/base/files/regular-file.ts";
 import { mapConcurrently } from "../../../lib/base/map-concurrently.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import type { ScoredAnswer } from "../../../lib/evaluate/score-answers.ts";
@@ -128,9 +128,7 @@ export async function readPrompt(
   path: string,
   names: readonly string[] = ["{question}", "{prediction}"],
 ): Promise<string> {
-  const text = await readFile(path, "utf8").catch((cause: Error) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const text = await readText(path);
   for (const name of names) {
     if (!text.includes(name)) throw new SeekError("ERR_FORMAT", `${path}: expected ${name}, got none`);
   }

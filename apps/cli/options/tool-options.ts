@@ -1,12 +1,12 @@
 /** Tools from a file: which built-in ones an agent has, and which servers of the Model Context Protocol. */
-import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
-import { SeekError } from "../../../lib/base/errors.ts";
+import { codeOf, SeekError } from "../../../lib/base/errors.ts";
+import { readText } from "../../../lib/base/files/regular-file.ts";
+import { parseConfigText } from "../../../lib/data/files/config-text.ts";
 import type { Search } from "../../../lib/search/search.ts";
 import type { Tool } from "../../../lib/tools/tool.ts";
 import type { ToolBox } from "../../../lib/tools/tool-box.ts";
-import { parseConfigText } from "../config-file.ts";
 
 const wording = { name: z.string().optional(), description: z.string().optional() };
 const count = z.int().min(1).optional();
@@ -70,11 +70,10 @@ interface ToolParts {
 export async function readToolsFile(file: string): Promise<ToolsFile> {
   let value: unknown;
   try {
-    const text = await readFile(file, "utf8");
-    value = parseConfigText(text, file);
+    value = parseConfigText(await readText(file), file);
   } catch (cause) {
-    const code = cause instanceof Error && "errno" in cause ? "ERR_IO" : "ERR_FORMAT";
-    throw new SeekError(code, `${file}: ${(cause as Error).message}`, { cause });
+    if (codeOf(cause) !== undefined) throw cause;
+    throw new SeekError("ERR_FORMAT", `${file}: ${(cause as Error).message}`, { cause });
   }
   const parsed = fileSchema.safeParse(value);
   if (!parsed.success) {

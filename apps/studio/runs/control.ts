@@ -1,11 +1,15 @@
 /** Stops a run as Ctrl-C does, and starts its command again where that can be known. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { open } from "node:fs/promises";
+import { constants } from "node:fs";
 import { basename, join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
+import { findRegular, openOwn } from "../../../lib/base/files/regular-file.ts";
 import { packageRoot } from "../../../lib/base/package-root.ts";
+import { foreignRecord } from "../../../lib/runs/named-in-record.ts";
+import { readRecord } from "../../../lib/runs/run-config.ts";
 import type { RunHolder } from "../../../lib/runs/run-lock.ts";
+import { recordFile } from "../../../lib/train/run/run-record.ts";
 import type { Settings } from "../../../lib/train/run/settings.ts";
 import type { ControlResult, RunOutput } from "../api.ts";
 import type { WatchedRun } from "./watched-run.ts";
@@ -32,7 +36,7 @@ interface RunCommand {
 export function commandOf(config: Settings | undefined, folder: string): RunCommand | undefined {
   const name = commandName(config);
   if (name === undefined || isStage(config, folder)) return undefined;
-  const args = [name, "--config", join(folder, "config.yaml"), "--out", folder];
+  const args = [name, "--config", join(folder, recordFile), "--out", folder];
   return { args, text: ["npx seekrl", ...args].join(" ") };
 }
 
@@ -80,9 +84,11 @@ export class RunControl {
     if (state === "live" || this.#started.has(folder.folder)) return "it is running";
     if (state === "finished") return "its last step is done";
     if (state === "ended") return "it has ended";
-    const config = await folder.config();
-    if (commandOf(config, folder.folder) !== undefined) return undefined;
-    return "its folder does not say which command it was: call that again";
+    const { config, isOwn = false } = (await readRecord(folder.folder)) ?? {};
+    const command = commandOf(config, folder.folder);
+    if (command === undefined) return "its folder does not say which command it was: call that again";
+    // What others wrote may name programs: a click is no word that these may run.
+    return isOwn ? undefined : foreignRecord(recordFile, config ?? {}, `${command.text} --trust`);
   }
 
   /** Tells the process that holds a run to stop after its step. @throws ERR_STATE when it cannot be told */
@@ -118,7 +124,7 @@ export class RunControl {
   async output(folder: string, after: number): Promise<RunOutput> {
     const isRunning = this.#started.has(folder);
     const exitCode = this.#exitCodes.get(folder) ?? null;
-    const file = await open(join(folder, outputFile), "r").catch(() => undefined);
+    const file = await findRegular(join(folder, outputFile), { within: folder });
     if (file === undefined) return { text: "", next: 0, size: 0, isRunning, exitCode };
     try {
       const { size } = await file.stat();
@@ -135,7 +141,10 @@ export class RunControl {
   }
 
   async #start(folder: string, { args }: RunCommand): Promise<number> {
-    const output = await open(join(folder, outputFile), "a");
+    const output = await openOwn(
+      join(folder, outputFile),
+      constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT,
+    );
     try {
       const child = spawn(process.execPath, [join(packageRoot, "bin", "seekrl.mjs"), ...args], {
         detached: true,

@@ -1,4 +1,5 @@
 /** A run that the studio looks at: its folder, and what was found out about it so far. */
+import { codeOf, messageOf } from "../../../lib/base/errors.ts";
 import { seriesOf } from "../../../lib/runs/metrics/metric-series.ts";
 import { RunFolder, type RunStatus } from "../../../lib/runs/run-folder.ts";
 import type { RunSummary, RunWarning } from "../api.ts";
@@ -27,8 +28,15 @@ export class WatchedRun {
     return this.#warnings.all(config);
   }
 
-  /** One line of the list of runs. @throws ERR_IO */
-  async summary({ id, name }: { readonly id: string; readonly name: string }): Promise<RunSummary> {
+  /** One line of the list of runs; of one that cannot be read the reason. */
+  async summary(known: Pick<RunSummary, "id" | "name">): Promise<RunSummary> {
+    return this.#summary(known).catch((error: unknown) => {
+      if (codeOf(error) === undefined) throw error;
+      return unreadable({ ...known, folder: this.folder.folder, warning: messageOf(error) });
+    });
+  }
+
+  async #summary({ id, name }: Pick<RunSummary, "id" | "name">): Promise<RunSummary> {
     const status = await this.folder.status();
     const held = (await this.warnings()).filter(({ toStep }) => toStep === status.step);
     const { numRows, progress } = this.folder.trajectories;
@@ -57,6 +65,15 @@ export class WatchedRun {
     if (name === undefined) return [];
     return seriesOf(metrics, name, { points: sparkPoints }).values.filter((value) => value !== null);
   }
+}
+
+function unreadable(known: Pick<RunSummary, "id" | "name" | "folder" | "warning">): RunSummary {
+  return {
+    ...{ kind: "sft", state: "ended", step: 0, steps: null, etaSeconds: null, seconds: 0 },
+    ...{ tokensPerSecond: null, changedAt: 0, process: null, last: {}, evaluated: null },
+    ...{ spark: [], numTrajectories: null },
+    ...known,
+  };
 }
 
 function processOf({ holder }: RunStatus): RunSummary["process"] {

@@ -1,9 +1,9 @@
 /** SHA-256 digests of files. */
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { SeekError } from "../errors.ts";
+import { streamOf } from "./regular-file.ts";
 
 /** The digest of a text or of bytes, in hexadecimal. */
 export function digestOf(content: string | Uint8Array): string {
@@ -20,9 +20,9 @@ export function digestOf(content: string | Uint8Array): string {
 export async function digestOfFile(path: string): Promise<string> {
   const hash = createHash("sha256");
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }))
-      hash.update(chunk as Buffer);
+    for await (const chunk of await streamOf(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer);
   } catch (cause) {
+    if (cause instanceof SeekError) throw cause;
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
   }
   return hash.digest("hex");

@@ -1,8 +1,9 @@
 /** The cache of the Hugging Face hub, laid out as Python's huggingface_hub lays it out: what one has fetched the other finds. */
-import { lstat, mkdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { lstat, mkdir, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { hubCacheFolder } from "../disk/cache-folder.ts";
 import { writeFileAtomic } from "./files.ts";
+import { findText } from "./regular-file.ts";
 
 const commitPattern = /^[0-9a-f]{40}$/;
 
@@ -24,7 +25,7 @@ export class CachedRepository {
   /** The commit that a revision named when it was last asked for; undefined where that never was. */
   async commitOf(revision: string): Promise<string | undefined> {
     if (commitPattern.test(revision)) return revision;
-    const text = await readFile(this.#ref(revision), "utf8").catch(() => "");
+    const text = (await findText(this.#ref(revision))) ?? "";
     return commitPattern.test(text.trim()) ? text.trim() : undefined;
   }
 

@@ -1,8 +1,10 @@
 /** The one file that grows: what is appended is written in order, and a resumed program cuts it back to where it was. */
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { refusedWrite } from "../disk/refused-write.ts";
 import { SeekError } from "../errors.ts";
+import { isMissing, openOwn, openRegular } from "./regular-file.ts";
 
 /**
  * An append-only file. Contents that are added while the disk is busy go with the next write, and so do flushes.
@@ -38,7 +40,7 @@ export class Journal {
   static async open(path: string, bytes: number): Promise<Journal> {
     try {
       await mkdir(dirname(path), { recursive: true });
-      const file = await open(path, "a+");
+      const file = await openOwn(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
       const { size } = await file.stat();
       if (size < bytes) {
         await file.close();
@@ -116,7 +118,7 @@ const blockBytes = 1 << 16;
 /** Bytes of a file up to the end of its last whole line; 0 where there is no file. @throws ERR_IO */
 async function wholeLinesOf(path: string): Promise<number> {
   try {
-    await using file = await open(path, "r");
+    await using file = await openRegular(path);
     for (let end = (await file.stat()).size; end > 0; end -= blockBytes) {
       const start = Math.max(0, end - blockBytes);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
@@ -125,7 +127,8 @@ async function wholeLinesOf(path: string): Promise<number> {
     }
     return 0;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    if (isMissing(cause)) return 0;
+    if (cause instanceof SeekError) throw cause;
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
   }
 }

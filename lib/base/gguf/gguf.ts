@@ -1,6 +1,6 @@
 /** The header of GGUF files: metadata and the places of tensors. Format: github.com/ggml-org/ggml, docs/gguf.md, version 3. */
-import { open } from "node:fs/promises";
-import { formatError, SeekError } from "../errors.ts";
+import { formatError } from "../errors.ts";
+import { openRegular } from "../files/regular-file.ts";
 import { GgufCursor, type GgufValue, Truncated } from "./gguf-cursor.ts";
 
 /** A tensor of the file. */
@@ -101,12 +101,9 @@ function parse(cursor: GgufCursor, path: string, fileBytes: number): GgufFile {
  * @throws ERR_IO when it cannot be read; ERR_FORMAT when it is no GGUF file, or its header ends too early
  */
 export async function readGguf(path: string): Promise<GgufFile> {
-  const file = await open(path, "r").catch((cause: unknown) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be opened: ${(cause as Error).message}`, { cause });
-  });
+  const file = await openRegular(path);
   try {
     const found = await file.stat();
-    if (found.isDirectory()) throw new SeekError("ERR_IO", `${path}: expected a file, got a folder`);
     for (let bytes = 2 ** 20; ; bytes *= 8) {
       const isWhole = bytes >= Math.min(found.size, maxHeaderBytes);
       const head = Buffer.alloc(Math.min(bytes, found.size));

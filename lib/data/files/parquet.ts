@@ -1,6 +1,7 @@
 /** Rows of parquet files, one row group at a time. */
 import { stat } from "node:fs/promises";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
+import { checkRegular } from "../../base/files/regular-file.ts";
 import type { JsonRow } from "./jsonl.ts";
 import type { ReadFileOptions } from "./text-file.ts";
 
@@ -30,6 +31,7 @@ async function* readGroups(
     "hyparquet"
   );
   const { compressors } = await import("hyparquet-compressors");
+  await checkRegular(path);
   const file = await asyncBufferFromFile(path);
   const metadata = await parquetMetadataAsync(file);
   const present = parquetSchema(metadata).children.map(({ element }) => element.name);

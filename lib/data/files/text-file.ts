@@ -1,9 +1,8 @@
 /** Files of text in pieces: gunzipped where they are gzip, cut where a line ends, checked to be UTF-8. */
 import { isUtf8 } from "node:buffer";
-import { createReadStream } from "node:fs";
-import { open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
+import { openRegular, streamOf } from "../../base/files/regular-file.ts";
 
 /** How a file is read. */
 export interface ReadFileOptions {
@@ -32,7 +31,7 @@ function readError(path: string, cause: unknown): unknown {
 }
 
 async function isGzip(path: string): Promise<boolean> {
-  const file = await open(path, "r");
+  const file = await openRegular(path);
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(2), 0, 2, 0);
     return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b;
@@ -52,7 +51,7 @@ export async function* readChunks(
 ): AsyncGenerator<Buffer> {
   try {
     const isPacked = await isGzip(path);
-    const file = createReadStream(path, { highWaterMark: chunkBytes });
+    const file = await streamOf(path, { highWaterMark: chunkBytes });
     const bytes = isPacked ? file.pipe(createGunzip({ chunkSize: chunkBytes })) : file;
     if (isPacked) file.on("error", (error) => bytes.destroy(error));
     try {

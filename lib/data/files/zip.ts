@@ -7,6 +7,7 @@ import { crc32 } from "node:zlib";
 import { type Entry, openPromise, type ZipFile } from "yauzl";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
+import { checkRegular } from "../../base/files/regular-file.ts";
 
 /** An archive, and the file in it that is meant. */
 interface ArchivePath {
@@ -56,6 +57,7 @@ export async function unpack(
   { folder, signal }: UnpackOptions,
 ): Promise<string> {
   try {
+    await checkRegular(archive);
     const { size, mtimeMs } = await stat(archive);
     const key = createHash("sha256")
       .update(`${resolve(archive)}\n${size}\n${mtimeMs}`)

@@ -1,7 +1,7 @@
 /** A new index out of passages of others: texts and words are written anew, vectors copied as they are stored. */
-import { copyFile } from "node:fs/promises";
 import { join } from "node:path";
 import { throwIfAborted } from "../../base/errors.ts";
+import { copyRegular } from "../../base/files/regular-file.ts";
 import type { Passage } from "../../corpus/passage.ts";
 import { PassageStore } from "../../corpus/passage-store.ts";
 import { buildBm25, describeSegment, storePassages } from "../build/build-segment.ts";
@@ -80,7 +80,7 @@ async function takeSettings({ folder, manifest }: Source, { name, path }: Change
   const from = embedderSegment(settings);
   const { dense } = settings;
   if (dense?.embedder.kind !== "hashed" || from === undefined) return settings;
-  await copyFile(
+  await copyRegular(
     join(folder, segmentFolder({ name: from }), segmentFiles.embedder),
     join(path, segmentFiles.embedder),
   );

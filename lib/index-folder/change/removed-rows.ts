@@ -1,8 +1,8 @@
 /** Which passages of a segment are removed: a small file with a checksum, a new one at each change. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { SeekError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
+import { readBytes } from "../../base/files/regular-file.ts";
 
 const magic = Buffer.from("SEEKGONE");
 const hashBytes = 32;
@@ -25,9 +25,7 @@ export async function writeRemovedRows(path: string, rows: Int32Array): Promise<
  * @throws ERR_IO when the file cannot be read, ERR_FORMAT when it is damaged or something else
  */
 export async function readRemovedRows(path: string): Promise<Int32Array> {
-  const file = await readFile(path).catch((cause) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const file = await readBytes(path);
   const bytes = file.subarray(0, Math.max(0, file.length - hashBytes));
   const isWhole = bytes.subarray(0, magic.length).equals(magic) && bytes.length % 4 === 0;
   if (!isWhole || !hashOf(bytes).equals(file.subarray(bytes.length)))

@@ -1,7 +1,7 @@
 /** What two indexes must have in common for their words and vectors to compare. */
 import { createHash } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readBytes } from "../../base/files/regular-file.ts";
 import { embedderSegment, type Manifest, segmentFolder } from "../manifest.ts";
 import { segmentFiles } from "../segment.ts";
 
@@ -16,7 +16,7 @@ export async function planOf(folder: string, { settings }: Manifest): Promise<st
     return digestOf({ bm25, form, content });
   }
   const file = join(folder, segmentFolder({ name: name ?? "" }), segmentFiles.embedder);
-  return digestOf({ bm25, form, content: digestOf((await readFile(file)).toString("base64")) });
+  return digestOf({ bm25, form, content: digestOf((await readBytes(file)).toString("base64")) });
 }
 
 /** The first 128 bits of SHA-256 over a value's JSON. */

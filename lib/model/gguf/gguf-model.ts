@@ -1,7 +1,7 @@
 /** A GGUF file as a model folder: its metadata in the keys of config.json, its tensors under Hugging Face's names. */
-import { open } from "node:fs/promises";
 import type { NativeStoredTensor } from "../../base/addon/models.ts";
 import { expectFormat, formatError } from "../../base/errors.ts";
+import { openRegular } from "../../base/files/regular-file.ts";
 import { type GgufFile, type GgufTensor, ggufTypes, readGguf } from "../../base/gguf/gguf.ts";
 import { GgufMetadata } from "../../base/gguf/gguf-metadata.ts";
 
@@ -100,7 +100,7 @@ async function readFactors(file: GgufFile, tensor: GgufTensor): Promise<number[]
       `${tensor.name}: expected a vector of F32, got ${tensor.type} [${tensor.shape}]`,
     );
   const numBytes = (tensor.shape[0] ?? 0) * 4;
-  const handle = await open(file.path, "r");
+  const handle = await openRegular(file.path);
   try {
     const { size } = await handle.stat();
     expectFormat(

@@ -1,6 +1,6 @@
 /** What a model card states: read from the model's folder, its run and files of results. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readText } from "../../base/files/regular-file.ts";
 import { packageVersion } from "../../base/package-root.ts";
 import { adapterConfigFile } from "../../model/peft-config.ts";
 import type { Settings } from "../../train/run/settings.ts";
@@ -75,7 +75,7 @@ export async function cardFacts(
 /** Adapters of projections that are no modules of transformers', and weights in our own blocks, are read here alone. */
 async function libraryOf(folder: string, kind: PushedFolder["kind"]): Promise<CardFacts["library"]> {
   const file = kind === "model" ? "config.json" : adapterConfigFile;
-  const config = Object(JSON.parse(await readFile(join(folder, file), "utf8"))) as {
+  const config = Object(JSON.parse(await readText(join(folder, file)))) as {
     readonly peft_type?: string;
     readonly quantization_config?: { readonly quant_method?: string };
   };

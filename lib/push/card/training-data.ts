@@ -1,8 +1,9 @@
 /** The files that a training read, by names and digests that hold elsewhere. */
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { digestOfFile } from "../../base/files/digests.ts";
+import { findText } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { manifestFile } from "../../index-folder/manifest.ts";
 import { isAddress } from "../../remote/files/file-address.ts";
@@ -51,7 +52,7 @@ const entrySchema = lazySchema((z) => z.looseObject({ url: z.string(), sha256: z
 
 /** Where a file of the downloads' cache came from: `file.json` beside it says so. */
 async function addressOf(path: string): Promise<string | undefined> {
-  const text = await readFile(join(dirname(path), "file.json"), "utf8").catch(() => "null");
+  const text = (await findText(join(dirname(path), "file.json"))) ?? "null";
   return parsedAddress(text);
 }
 

@@ -1,7 +1,6 @@
 /** Files fetched into a cache: resumed where they broke off, checked before they count as there. */
 import { createHash, type Hash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
 import type { z } from "zod";
@@ -9,6 +8,7 @@ import { isOfDisk, refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { lockFolder } from "../../base/files/folder-lock.ts";
+import { readText, streamOf } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
@@ -47,7 +47,7 @@ const partSchema = lazySchema((z) => z.object({ tag: z.string() }));
 
 async function readEntry<Entry>(path: string, schema: z.ZodType<Entry>): Promise<Entry | undefined> {
   try {
-    return schema.safeParse(JSON.parse(await readFile(path, "utf8"))).data;
+    return schema.safeParse(JSON.parse(await readText(path))).data;
   } catch {
     return undefined;
   }
@@ -64,7 +64,7 @@ async function hashesOf(path: string): Promise<Readonly<Record<Checksum["kind"],
   const sha256 = createHash("sha256");
   const git = createHash("sha1").update(`blob ${await sizeOf(path)}\0`);
   const hashes: Hash[] = [sha256, git];
-  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 }))
+  for await (const chunk of await streamOf(path, { highWaterMark: 1 << 20 }))
     for (const hash of hashes) hash.update(chunk as Buffer);
   return { sha256: sha256.digest("hex"), "git-sha1": git.digest("hex") };
 }

@@ -1,8 +1,9 @@
 /** What earlier calls left in the cache: whole, or with what is missing. */
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import type { CachedRepository } from "../../base/files/hub-cache.ts";
+import { readText } from "../../base/files/regular-file.ts";
 import type { HubPlace } from "./hub-place.ts";
 import { isWeights } from "./repository.ts";
 
@@ -25,7 +26,7 @@ const isFile = (path: string): Promise<boolean> =>
 /** The files that an index of weights names; none where it cannot be read. */
 async function filesOfIndex(path: string): Promise<string[]> {
   try {
-    const { weight_map: files } = JSON.parse(await readFile(path, "utf8")) as { weight_map?: unknown };
+    const { weight_map: files } = JSON.parse(await readText(path)) as { weight_map?: unknown };
     return [...new Set(Object.values(Object(files)).map(String))].sort();
   } catch {
     return [];

@@ -1,6 +1,7 @@
 /** A file of lines that somebody else is writing: what was added since the last look, and whether it was cut back. */
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { SeekError } from "../../base/errors.ts";
+import { findRegular } from "../../base/files/regular-file.ts";
 
 /** Read at once; other work has its turn between two pieces. */
 const pieceBytes = 1 << 17;
@@ -19,6 +20,7 @@ interface LineReader {
 /** The lines of a growing file. A last line without a line feed is half written, and waits. */
 export class LineLog {
   readonly path: string;
+  readonly #folder: string | undefined;
   readonly #reader: LineReader;
   /** Bytes of whole lines that were read. */
   #end = 0;
@@ -27,9 +29,14 @@ export class LineLog {
   #inode = 0;
   #work: Promise<void> | undefined;
 
-  /** @param path - which need not be there yet */
-  constructor(path: string, reader: LineReader) {
+  /**
+   * @param path - which need not be there yet
+   * @param reader - is told of the lines
+   * @param folder - that no link of that name may lead out of; none where the file itself was named
+   */
+  constructor(path: string, reader: LineReader, folder?: string) {
     this.path = path;
+    this.#folder = folder;
     this.#reader = reader;
   }
 
@@ -84,14 +91,8 @@ export class LineLog {
     throw new SeekError("ERR_IO", `${this.path}: ${what}: it was cut back meanwhile`);
   }
 
-  async #open(): Promise<FileHandle | undefined> {
-    try {
-      return await open(this.path, "r");
-    } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      if (code === "ENOENT") return undefined;
-      throw new SeekError("ERR_IO", `${this.path}: cannot be read: ${message}`, { cause });
-    }
+  #open(): Promise<FileHandle | undefined> {
+    return findRegular(this.path, { within: this.#folder });
   }
 
   async #refresh(): Promise<void> {

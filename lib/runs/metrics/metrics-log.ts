@@ -23,14 +23,15 @@ export class MetricsLog {
 
   /** @param folder - of the run */
   constructor(folder: string) {
-    this.#log = new LineLog(join(folder, "metrics.jsonl"), {
-      onLine: (line) => this.#add(line),
+    const reader = {
+      onLine: (line: Buffer) => this.#add(line),
       onReset: () => {
         this.revision += 1;
         this.#numRows = 0;
         this.#columns.clear();
       },
-    });
+    };
+    this.#log = new LineLog(join(folder, "metrics.jsonl"), reader, folder);
   }
 
   /** Reads what was added. @throws ERR_IO */

@@ -64,15 +64,16 @@ export class TrajectoryLog {
 
   /** @param folder - of the run */
   constructor(folder: string) {
-    this.#log = new LineLog(join(folder, "trajectories.jsonl"), {
-      onLine: (line, offset) => this.#add(line, offset),
+    const reader = {
+      onLine: (line: Buffer, offset: number) => this.#add(line, offset),
       onReset: () => {
         this.revision += 1;
         for (const column of Object.values(this.columns)) column.clear();
         this.#questions.clear();
         this.#stops.clear();
       },
-    });
+    };
+    this.#log = new LineLog(join(folder, "trajectories.jsonl"), reader, folder);
   }
 
   /** Reads what was added; a long log is read piece by piece, and rows can be asked for meanwhile. @throws ERR_IO */

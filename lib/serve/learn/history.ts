@@ -1,9 +1,9 @@
 /** What a learning model did, on disk: which replies each step was taken on, and what became of each version. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import { type FolderLock, lockFile } from "../../base/files/folder-lock.ts";
 import { Journal } from "../../base/files/journal.ts";
+import { findText } from "../../base/files/regular-file.ts";
 
 /** A line of `history.jsonl`. */
 export type HistoryRow =
@@ -78,10 +78,7 @@ export class History {
 
 /** The rows of a file, without the one that a kill cut off; none where there is no file. */
 async function rowsOf(path: string): Promise<HistoryRow[]> {
-  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === "ENOENT") return "";
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const text = (await findText(path)) ?? "";
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line, i) => {
     try {

@@ -1,9 +1,10 @@
 /** Chat templates: messages to the text a model was trained on. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { findText, readText } from "../../base/files/regular-file.ts";
 import { isGguf } from "../../base/gguf/gguf.ts";
 import { lazySchema, zod } from "../../base/on-first-use.ts";
 import { readGgufTemplates } from "../tokenizers/gguf/gguf-tokenizer.ts";
@@ -48,18 +49,11 @@ const configSchema = lazySchema((z) =>
   z.looseObject({ chat_template: z.union([oneTemplate(), namedTemplates()]).nullish() }),
 );
 
-async function readOptional(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch((cause) => {
-    if (cause.code === "ENOENT") return undefined;
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
-}
-
 /** `chat_templates/<name>.jinja`, the form in which a folder holds several. */
 async function readFolder(folder: string): Promise<[string, string][]> {
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".jinja"));
   return Promise.all(
-    files.map(async (file) => [file.slice(0, -".jinja".length), await readFile(join(folder, file), "utf8")]),
+    files.map(async (file) => [file.slice(0, -".jinja".length), await readText(join(folder, file))]),
   );
 }
 
@@ -124,7 +118,7 @@ export class ChatTemplate {
     if (isGguf(folder)) return fromGguf(folder);
     const config = (await readJson(join(folder, "tokenizer_config.json"), configSchema())) ?? {};
     const specials = (await readJson(join(folder, "special_tokens_map.json"), zod().looseObject({}))) ?? {};
-    const file = await readOptional(join(folder, "chat_template.jinja"));
+    const file = await findText(join(folder, "chat_template.jinja"));
     const templates = new Map(await readFolder(join(folder, "chat_templates")));
     if (file !== undefined) templates.set("default", file);
     const sources: Readonly<Record<string, string>> =

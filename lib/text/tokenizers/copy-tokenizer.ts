@@ -1,7 +1,8 @@
 /** Copies what stands beside the weights of a model folder into another folder, so that a checkpoint is a whole model. */
-import { copyFile, mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
+import { copyRegular } from "../../base/files/regular-file.ts";
 import { isGguf } from "../../base/gguf/gguf.ts";
 import { ggufTokenizerFiles } from "./gguf/gguf-tokenizer.ts";
 
@@ -23,9 +24,10 @@ export async function copyTokenizer(from: string, to: string): Promise<void> {
       for (const [name, content] of await ggufTokenizerFiles(from)) await writeFile(join(to, name), content);
       return;
     }
-    const files = (await readdir(from, { withFileTypes: true })).filter((entry) => entry.isFile());
+    // In the hub's cache files are links.
+    const files = (await readdir(from, { withFileTypes: true })).filter((entry) => !entry.isDirectory());
     const wanted = files.map(({ name }) => name).filter((name) => companionFile.test(name));
-    await Promise.all(wanted.map((name) => copyFile(join(from, name), join(to, name))));
+    await Promise.all(wanted.map((name) => copyRegular(join(from, name), join(to, name))));
   } catch (cause) {
     if (cause instanceof SeekError) throw cause;
     throw new SeekError(

@@ -1,8 +1,8 @@
 /** Which ids begin, end and pad a text, read from the JSON files beside a tokenizer. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
+import { findText } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 
 /** A token as text: a string, or an object with its content. */
@@ -57,14 +57,8 @@ export interface SpecialIds {
  * @throws ERR_FORMAT naming the file and the first thing wrong, ERR_IO when it cannot be read
  */
 export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
-  let text: string;
-  try {
-    text = await readFile(path, "utf8");
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  return parseJson(path, text, schema);
+  const text = await findText(path);
+  return text === undefined ? undefined : parseJson(path, text, schema);
 }
 
 function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {

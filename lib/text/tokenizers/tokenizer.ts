@@ -1,9 +1,10 @@
 /** Text to token ids and back, from the files of a Hugging Face folder. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { readBytes } from "../../base/files/regular-file.ts";
 import { isGguf } from "../../base/gguf/gguf.ts";
 import type { Codec, Marks, PairMarks } from "./codec.ts";
 import { readGgufTokenizer } from "./gguf/gguf-tokenizer.ts";
@@ -225,7 +226,7 @@ function withRows(codec: Codec, { ids }: TokenizerConfig): Codec {
 }
 
 async function loadSentencePiece(file: string, config: TokenizerConfig): Promise<Tokenizer> {
-  const model = readSentencePieceModel(file, await readFile(file));
+  const model = readSentencePieceModel(file, await readBytes(file));
   const { add_bos_token, add_eos_token } = config.tokens;
   const codec = codecFromSentencePiece(model, {
     addBos: add_bos_token ?? true,

@@ -1,10 +1,11 @@
 /** Checkpoints: folders that appear whole or not at all, and whose files are what was written (laws 5 and 8). */
-import { mkdir, open, readdir, readFile, readlink, rename, rm, symlink } from "node:fs/promises";
+import { mkdir, open, readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { refusedWrite } from "../../base/disk/refused-write.ts";
 import { SeekError } from "../../base/errors.ts";
 import { digestOf, digestsBelow } from "../../base/files/digests.ts";
+import { findText } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 
 const stateFile = "state.json";
@@ -196,10 +197,8 @@ export async function writeCheckpoint(
 
 /** What a folder's state says, when it says what was written. */
 async function readState(path: string): Promise<z.infer<ReturnType<typeof stateShape>>> {
-  const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === "ENOENT") throw damaged(path, "a checkpoint's state, got no such file");
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const text = await findText(path);
+  if (text === undefined) throw damaged(path, "a checkpoint's state, got no such file");
   try {
     const { digest, ...described } = JSON.parse(text);
     if (digest === digestOf(JSON.stringify(described))) return stateShape().parse(described);

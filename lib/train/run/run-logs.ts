@@ -1,10 +1,10 @@
 /** The logs of a training run, which are cut back together to its last checkpoint. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { digestOf, digestOfFile } from "../../base/files/digests.ts";
 import { Journal } from "../../base/files/journal.ts";
+import { readText } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
 import { EventLog } from "../../data/logs/event-log.ts";
 
@@ -78,7 +78,7 @@ export class RunLogs {
 
   /** The numbers of all steps so far, in order. @throws ERR_IO */
   async metrics(): Promise<Record<string, number>[]> {
-    const lines = (await readFile(join(this.#folder, metricsFile), "utf8")).split("\n");
+    const lines = (await readText(join(this.#folder, metricsFile))).split("\n");
     return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, number>);
   }
 

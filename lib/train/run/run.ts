@@ -1,7 +1,7 @@
 /** The folder of one training run: its logs, its checkpoints, and where a killed run goes on. */
 
 import { join } from "node:path";
-import { removeTemporaries, writeFileAtomic } from "../../base/files/files.ts";
+import { removeTemporaries } from "../../base/files/files.ts";
 import { type FolderLock, lockFolder } from "../../base/files/folder-lock.ts";
 import { Adapter } from "../../model/adapter.ts";
 import { checkAlike } from "./alike.ts";
@@ -15,6 +15,7 @@ import {
 import { explainNonFinite } from "./non-finite.ts";
 import { RunLogs } from "./run-logs.ts";
 import type { RunOptions } from "./run-options.ts";
+import { writeRecord } from "./run-record.ts";
 import { type LoopState, type RunSubject, restore, type SavedState, writeWeights } from "./run-state.ts";
 import type { Settings } from "./settings.ts";
 import { writeSharedCheckpoint } from "./shared-checkpoint.ts";
@@ -117,11 +118,7 @@ export class Run {
       await clean(folder);
       const checkpoint = await latestCheckpoint(join(folder, "checkpoints"));
       const saved = checkpoint && (await restore(checkpoint, subject, settingsOf(subject, options)));
-      if (config !== undefined) {
-        const { stringify } = await import("yaml");
-        const comment = layoutLine === undefined ? "" : `# ${layoutLine}\n`;
-        await writeFileAtomic(join(folder, "config.yaml"), `${comment}${stringify(config)}`);
-      }
+      if (config !== undefined) await writeRecord(folder, config, layoutLine);
       const logs = await RunLogs.open(folder, saved?.logs, { tensorBoard });
       return new Run(options, subject, saved, { logs, lock });
     } catch (error) {

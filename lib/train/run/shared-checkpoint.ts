@@ -1,10 +1,11 @@
 /** A checkpoint that the ranks of a job write together: it is there when all have written their parts, or not at all. */
 import { randomUUID } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { SeekError } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
+import { findText } from "../../base/files/regular-file.ts";
 import type { ProcessGroup } from "../../comm/process-group.ts";
 import { abandonCheckpoint, beginCheckpoint, type CheckpointDraft, finishCheckpoint } from "./checkpoint.ts";
 
@@ -34,7 +35,7 @@ async function begin({ root, step }: OwnPart): Promise<SharedDraft> {
 }
 
 async function checkSeen({ folder, token }: SharedDraft, rank: number): Promise<void> {
-  const seen = await readFile(join(folder, tokenFile), "utf8").catch(() => "no such folder");
+  const seen = (await findText(join(folder, tokenFile))) ?? "no such folder";
   if (seen === token) return;
   const what = `${folder}: expected the folder that rank 0 has made, got another or none on rank ${rank}, ${hostname()}`;
   throw new SeekError("ERR_IO", `${what}. Remedy: a run folder on a file system that all machines share`);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/platform/regular_file.h"
 #include "base/platform/system_calls.h"
 
 namespace seekrl::search {
@@ -20,8 +21,7 @@ namespace seekrl::search {
 VectorRowsWriter::VectorRowsWriter(std::string path, const VectorFormat& format)
     : path_(std::move(path)), part_(path_ + ".part"), format_(format) {
   check_format(format);
-  descriptor_ = open(part_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  check_io(descriptor_ >= 0, "opened");
+  descriptor_ = open_regular(part_, O_RDWR | O_CREAT | O_NOFOLLOW);
   try {
     resume();
   } catch (...) {

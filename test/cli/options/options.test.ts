@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Command as Program } from "commander";
 import { z } from "zod";
-import { parseConfigText } from "../../../apps/cli/config-file.ts";
+import { parseConfigText } from "../../../lib/data/files/config-text.ts";
 import { flagsOf } from "../../../apps/cli/flags.ts";
 import { readOptions } from "../../../apps/cli/options.ts";
 import { nearestWord } from "../../../lib/base/spelling.ts";

@@ -23,7 +23,7 @@ try { native(); console.log("called: runs"); } catch ({ name, code, message }) {
 const { signal } = new AbortController();
 const call = (...args) => main(args, { signal });
 console.log("exit: " + await call("index", "build", "--corpus", out + "/corpus.jsonl", "--out", out + "/index"));
-await call("doctor");
+console.log("doctor: " + await call("doctor"));
 `;
 
 /** What an installation says of itself. */
@@ -35,6 +35,7 @@ export interface Said {
   readonly stderr: string;
   /** The doctor's word on the processor. */
   readonly doctor: string;
+  readonly doctorExit: number;
 }
 
 /** A project that has installed seekrl. */
@@ -75,7 +76,13 @@ const run: Installed["run"] = async (env = {}, first = "") => {
     execFile(process.execPath, args, options, (_, stdout, stderr) => resolve({ stdout, stderr })),
   );
   const word = (name: string) => new RegExp(`^${name} *(.*)$`, "m").exec(stdout)?.[1] ?? "";
-  return { called: word("called:"), exit: Number(word("exit:")), stderr, doctor: word("cpu") };
+  return {
+    called: word("called:"),
+    exit: Number(word("exit:")),
+    stderr,
+    doctor: word("cpu"),
+    doctorExit: Number(word("doctor:")),
+  };
 };
 
 /** Installs anew, over what was there; libtorch is the one that this checkout was built with. */
@@ -92,10 +99,10 @@ export async function refused(
   message: RegExp,
   ...how: Parameters<Installed["run"]>
 ): Promise<void> {
-  const { called, exit, stderr, doctor } = await run(...how);
+  const { called, exit, stderr, doctor, doctorExit } = await run(...how);
   assert.match(called, new RegExp(`^SeekError ${code}: .*${message.source}.*Remedy: `));
   assert.equal(stderr, `${called.slice("SeekError ".length)}\n`);
-  assert.equal(exit, 1);
+  assert.deepEqual([exit, doctorExit], [1, 1]);
   assert.equal(doctor, called.slice(`SeekError ${code}: `.length));
 }
 

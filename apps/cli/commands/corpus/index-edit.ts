@@ -1,7 +1,6 @@
 /** `seekrl index add` and `seekrl index remove`: an index folder changes while searches go on. */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { SeekError } from "../../../../lib/base/errors.ts";
+import { readText } from "../../../../lib/base/files/regular-file.ts";
 import { command, UsageError } from "../../command.ts";
 import { deviceName, modelFolder } from "../../fields.ts";
 import { splitOf, splitOptions, withIndexProgress } from "../../options/index-options.ts";
@@ -30,9 +29,7 @@ export const indexAddCommand = command({
 });
 
 async function readIds(path: string): Promise<string[]> {
-  const text = await readFile(path, "utf8").catch((cause) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
+  const text = await readText(path);
   return text.split(/\r?\n/).filter((line) => line !== "");
 }
 

@@ -1,7 +1,6 @@
 /** `seekrl generate`: continues a prompt, streaming the text. */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
-import { SeekError } from "../../../../lib/base/errors.ts";
+import { readText } from "../../../../lib/base/files/regular-file.ts";
 import type { Constraint } from "../../../../lib/engine/constraint/constraint.ts";
 import type { Engine } from "../../../../lib/engine/engine.ts";
 import type { Sequence } from "../../../../lib/engine/sequence.ts";
@@ -118,12 +117,6 @@ async function readConstraint({ jsonSchema, regex, grammar }: Options): Promise<
   if (grammar !== undefined) return { grammar: await readText(grammar) };
   const { readJson } = await import("../../../../lib/model/model-folder.ts");
   return { jsonSchema: (await readJson(jsonSchema as string)) as object };
-}
-
-async function readText(path: string): Promise<string> {
-  return readFile(path, "utf8").catch((cause: Error) => {
-    throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
-  });
 }
 
 function requestOf(given: Options, tokenizer: Tokenizer | undefined): GenerateOptions {

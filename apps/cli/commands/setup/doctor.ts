@@ -71,8 +71,11 @@ export const doctorCommand = command({
       cuda: gpuProblem(machine),
     };
     const runs = { cpu: problems["cpu"] ?? true, cuda: problems["cuda"] ?? true };
-    // What the line above says of the processor is no error before somebody asks for it.
-    if (device === undefined && problems["cpu"] !== undefined) return io.result({ ...machine, runs });
+    if (device === undefined && problems["cpu"] !== undefined) {
+      io.result({ ...machine, runs });
+      // The line above says it all; scripts look at the exit code.
+      throw new SeekError("ERR_DEVICE", "");
+    }
     const problem = problems[device ?? "cpu"];
     if (problem !== undefined) throw new SeekError("ERR_DEVICE", `${device}: ${problem}`);
     const { checkDevice } = await import("../../machine/check-device.ts");

@@ -1,7 +1,7 @@
 /** A file of this machine as a Blob: read in pieces when it is sent, however large it is. */
-import { createReadStream } from "node:fs";
 import { buffer } from "node:stream/consumers";
 import { ReadableStream } from "node:stream/web";
+import { streamOf } from "../../../base/files/regular-file.ts";
 
 /** Which bytes of the file are meant; `end` is the first that is not. */
 interface Part {
@@ -54,7 +54,7 @@ export class LocalFile extends Blob {
     const { start, end, onBytes } = this.#part;
     if (start === end) return;
     let numBytes = 0;
-    for await (const piece of createReadStream(this.#path, { start, end: end - 1, highWaterMark: 1 << 18 })) {
+    for await (const piece of await streamOf(this.#path, { start, end: end - 1, highWaterMark: 1 << 18 })) {
       numBytes += (piece as Buffer).length;
       yield piece as Buffer;
       onBytes?.(numBytes);

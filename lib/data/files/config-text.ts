@@ -1,48 +1,11 @@
-/** Files that people write: JSON or YAML, bounded in size and depth. */
-import { readdir, readFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+/** The values of a JSON or YAML text that people write, or that came from elsewhere: bounded in size and depth. */
 import { parse } from "yaml";
-import { nearestWord } from "../../lib/base/spelling.ts";
-import { UsageError } from "./command.ts";
 
 /** A file of options has hundreds of characters; the parser takes time that grows with the square of some. */
 const maxCharacters = 1 << 20;
 
 /** Levels within levels; the parser recurses, and beyond a few hundred the process would end. */
 const maxDepth = 64;
-
-/**
- * The text of a file of options.
- *
- * @param path - as it was given by `--config`
- * @throws UsageError that says what to do, with the file that was probably meant
- */
-export async function readConfigText(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const [what, remedy] =
-      code === "ENOENT"
-        ? ["no such file", await remedyFor(path)]
-        : code === "EISDIR"
-          ? ["a folder, expected a file", `of a run it is ${join(path, "config.yaml")}`]
-          : [`cannot be read: ${message}`, "a file that this user may read"];
-    throw new UsageError(`--config ${path}: ${what}. Remedy: ${remedy}`, { cause });
-  }
-}
-
-/** What to name in place of a file that is not there. */
-async function remedyFor(path: string): Promise<string> {
-  const folder = dirname(path);
-  const names = await readdir(folder).catch((): string[] => []);
-  const meant = nearestWord(
-    basename(path),
-    names.filter((name) => /\.(ya?ml|json)$/.test(name)),
-  );
-  if (meant !== undefined) return `did you mean ${join(folder, meant)}?`;
-  return `a YAML or JSON file whose keys are the command's options, or the options as flags; paths begin at ${process.cwd()}`;
-}
 
 /**
  * The value of a JSON or YAML text.
