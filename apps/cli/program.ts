@@ -11,6 +11,7 @@ import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
+import { requireOwnNames } from "./config/named-elsewhere.ts";
 import { requireOwnRecord } from "./config/trusted-record.ts";
 import { withOption } from "./report/missing-path.ts";
 
@@ -141,13 +142,18 @@ async function runTyped(
   if (signal.aborted && !each.isService) throw new Interrupted();
 }
 
+/** Commands that read no more of an index than its own files. */
+const onlyEdits = /^index (?!add|build)/;
+
 async function runWithPaths(
   each: Command,
   options: Values,
   fields: readonly Field[],
   io: CommandIo,
 ): Promise<void> {
-  await each.run(await withLocalPaths(options, fields, io), io);
+  const here = await withLocalPaths(options, fields, io);
+  if (!onlyEdits.test(each.name)) await requireOwnNames(here, io);
+  await each.run(here, io);
 }
 
 /** What was given by its place or by its flag. @throws UsageError for what was given by both */

@@ -3,12 +3,13 @@
 import { resolve } from "node:path";
 import { optionsOf } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
+import { isSigned, signIfPossible } from "../base/files/signature.ts";
 import { indexedText } from "../corpus/passage.ts";
 import type { PassageStore } from "../corpus/passage-store.ts";
 import type { EmbedOptions } from "../embed/embedder.ts";
 import { Encoder, type EncoderOptions, encoderKinds } from "../embed/encoder.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
-import type { EmbedderSettings } from "./manifest.ts";
+import { type EmbedderSettings, findManifest } from "./manifest.ts";
 
 /** A neural encoder: its Hugging Face folder, and what that does not say or says otherwise. */
 export interface EncoderChoice extends EncoderOptions {
@@ -81,7 +82,7 @@ export async function openEmbedder(
       );
     return fromHashed(await HashedEmbedder.open(hashed, { verify }));
   }
-  const { kind: _, path, dim: __, fingerprint, ...options } = settings;
+  const { kind: _, path, signature: __, dim: ___, fingerprint, ...options } = settings;
   const folder = moved ?? path;
   const encoder = await Encoder.open(folder, { ...options, device });
   try {
@@ -97,14 +98,31 @@ export async function openEmbedder(
   }
 }
 
+const signedPath = (path: string): string => JSON.stringify(["seekrl encoder", path]);
+
+/**
+ * The encoder that an index names outside of its folder.
+ *
+ * @param folder - of the index
+ * @returns undefined without one, and for one that a command of this user named
+ * @throws ERR_FORMAT when its manifest is damaged; ERR_IO
+ */
+export async function foreignEncoder(folder: string): Promise<string | undefined> {
+  const embedder = (await findManifest(folder))?.settings.dense?.embedder;
+  if (embedder?.kind !== "encoder") return undefined;
+  const { path, signature } = embedder;
+  return signature !== undefined && (await isSigned(signedPath(path), signature)) ? undefined : path;
+}
+
 /** What an index has to remember of an encoder. @throws as {@link Encoder.open} */
 export async function encoderSettings({ path, ...options }: EncoderChoice): Promise<EmbedderSettings> {
   await using encoder = await Encoder.open(path, options);
   const { pooling, normalise, queryPrefix, passagePrefix, maxTokens } = encoder.settings;
   const fingerprint = await encoder.fingerprint();
   const { dtype = "float32", weights } = options;
+  const signature = await signIfPossible(signedPath(resolve(path)));
   return {
-    ...{ kind: "encoder", path: resolve(path), dim: encoder.dim, fingerprint, dtype, weights },
+    ...{ kind: "encoder", path: resolve(path), signature, dim: encoder.dim, fingerprint, dtype, weights },
     ...{ pooling, normalise, queryPrefix, passagePrefix, maxTokens },
   };
 }

@@ -109,7 +109,7 @@ async function headerOf(path: string): Promise<string> {
 /** An embedder without its places: the segment that has it, the path of an encoder that is known by its fingerprint. */
 function placeless(embedder: EmbedderSettings): object {
   if (embedder.kind === "hashed") return { kind: embedder.kind, dim: embedder.dim };
-  const { path: _, ...content } = embedder;
+  const { path: _, signature: __, ...content } = embedder;
   return content;
 }
 

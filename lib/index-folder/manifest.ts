@@ -32,7 +32,13 @@ const embedderSchema = lazySchema((z) =>
   z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("hashed"), dim: z.int().positive(), segment: segmentName() }),
     z.strictObject({
-      ...{ kind: z.literal("encoder"), path: z.string(), dim: z.int().positive(), fingerprint: z.string() },
+      ...{
+        kind: z.literal("encoder"),
+        path: z.string(),
+        signature: z.string().optional(),
+        dim: z.int().positive(),
+        fingerprint: z.string(),
+      },
       dtype: z.enum(["float32", "bfloat16"]),
       weights: z.literal("int8").optional(),
       pooling: z.enum(["cls", "mean", "last"]),

@@ -15,7 +15,7 @@ import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
 import { replaceFiles } from "../base/files/replace-files.ts";
 import { allProjections, projectionsOf, refuseModules, refuseTargets } from "./adapter-targets.ts";
-import { baseFormNote } from "./base-form.ts";
+import { baseNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
 import { usualRank } from "./form/adapter-size.ts";
@@ -262,7 +262,7 @@ export class Adapter {
    */
   async save(folder: string): Promise<void> {
     checkArgument("adapter.save: folder", folder, "string");
-    const header = safetensorsHeader(this.handle.tensors(), "F32", baseFormNote(this.model));
+    const header = safetensorsHeader(this.handle.tensors(), "F32", await baseNote(this.model));
     const config = { ...this.#config, targets: this.shape.targets, ...this.#base() };
     const names = this.handle.tensors().map(({ name }) => name);
     const text = peftConfigText(config, { isForPeft: areModules(names, this.config) });

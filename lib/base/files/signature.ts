@@ -4,7 +4,7 @@ import { link, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { cacheFolder } from "../disk/cache-folder.ts";
 import { refusedWrite } from "../disk/refused-write.ts";
-import { SeekError } from "../errors.ts";
+import { codeOf, SeekError } from "../errors.ts";
 import { findText } from "./regular-file.ts";
 
 const secretBytes = 32;
@@ -53,6 +53,14 @@ export async function sign(content: string): Promise<string> {
   const path = secretPath();
   if ((await findSecret(path)) === undefined) await makeSecret(path);
   return hmac((await findSecret(path)) ?? "", content);
+}
+
+/** As {@link sign}; undefined where no secret can be kept, as then it is somebody else's to every reader. */
+export function signIfPossible(content: string): Promise<string | undefined> {
+  return sign(content).catch((error: unknown) => {
+    if (codeOf(error) === undefined) throw error;
+    return undefined;
+  });
 }
 
 /** Whether this user signed a text so. @throws ERR_IO, ERR_STATE as {@link sign} */

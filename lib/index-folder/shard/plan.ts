@@ -12,7 +12,7 @@ export async function planOf(folder: string, { settings }: Manifest): Promise<st
   const { kind: _, graph: __, embedder, ...form } = dense;
   const name = embedderSegment(settings);
   if (embedder.kind === "encoder") {
-    const { path: ___, ...content } = embedder;
+    const { path: ___, signature: ____, ...content } = embedder;
     return digestOf({ bm25, form, content });
   }
   const file = join(folder, segmentFolder({ name: name ?? "" }), segmentFiles.embedder);
