@@ -4,6 +4,13 @@ import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { findText } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
+import {
+  addedTokensSchema,
+  type DeclaredToken,
+  declaredTokens,
+  declaringKeys,
+  mergedRoles,
+} from "./declared-tokens.ts";
 
 /** A token as text: a string, or an object with its content. */
 export const tokenText = lazySchema((z) =>
@@ -16,10 +23,7 @@ const idList = lazySchema((z) =>
 /** The keys of tokenizer_config.json and special_tokens_map.json that are used here. */
 const tokenizerConfigSchema = lazySchema((z) =>
   z.looseObject({
-    bos_token: tokenText().nullish(),
-    eos_token: tokenText().nullish(),
-    pad_token: tokenText().nullish(),
-    unk_token: tokenText().nullish(),
+    ...declaringKeys(),
     add_bos_token: z.boolean().nullish(),
     add_eos_token: z.boolean().nullish(),
   }),
@@ -36,8 +40,10 @@ const modelConfigSchema = lazySchema((z) =>
 
 /** What the files beside a tokenizer say. */
 export interface TokenizerConfig {
-  /** tokenizer_config.json, completed by special_tokens_map.json. */
+  /** tokenizer_config.json and special_tokens_map.json, merged as transformers merges them. */
   readonly tokens: z.infer<ReturnType<typeof tokenizerConfigSchema>>;
+  /** Tokens that these two and added_tokens.json declare. */
+  readonly declared: readonly DeclaredToken[];
   /** Ids from generation_config.json, or from config.json where that has none, and the model's number of rows. */
   readonly ids: z.infer<ReturnType<typeof modelConfigSchema>>;
 }
@@ -85,11 +91,13 @@ function messageOf(issue: z.core.$ZodIssue): string {
 
 /** Reads the JSON files beside a tokenizer; those that are missing say nothing. @throws ERR_FORMAT, ERR_IO */
 export async function readTokenizerConfig(folder: string): Promise<TokenizerConfig> {
-  const own = await readJson(join(folder, "tokenizer_config.json"), tokenizerConfigSchema());
-  const map = await readJson(join(folder, "special_tokens_map.json"), tokenizerConfigSchema());
+  const own = (await readJson(join(folder, "tokenizer_config.json"), tokenizerConfigSchema())) ?? {};
+  const map = (await readJson(join(folder, "special_tokens_map.json"), tokenizerConfigSchema())) ?? {};
+  const added = (await readJson(join(folder, "added_tokens.json"), addedTokensSchema())) ?? {};
   const generation = await readJson(join(folder, "generation_config.json"), modelConfigSchema());
   const model = await readJson(join(folder, "config.json"), modelConfigSchema());
-  return { tokens: { ...map, ...own }, ids: { ...model, ...generation } };
+  const files = { own, map, added };
+  return { tokens: mergedRoles(files), declared: declaredTokens(files), ids: { ...model, ...generation } };
 }
 
 /**
@@ -103,7 +111,7 @@ export function resolveSpecialIds(
 ): SpecialIds {
   const named = (key: "bos_token" | "eos_token" | "pad_token"): number | undefined => {
     const token = config.tokens[key];
-    return typeof token === "string" ? idOf(token) : undefined;
+    return token == null ? undefined : idOf(typeof token === "string" ? token : token.content);
   };
   const isSilent = (key: "bos_token" | "pad_token"): boolean => config.tokens[key] === undefined;
   const eos = named("eos_token");

@@ -1,7 +1,7 @@
 /** Text to token ids and back, from the files of a Hugging Face folder. */
 
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
 import { readBytes } from "../../base/files/regular-file.ts";
@@ -10,6 +10,7 @@ import type { Codec, Marks, PairMarks } from "./codec.ts";
 import { readGgufTokenizer } from "./gguf/gguf-tokenizer.ts";
 import { codecFromJson, tokenizerJsonSchema } from "./json/tokenizer-json.ts";
 import { newTextDecoder, PieceJoiner, type PieceTable } from "./pieces.ts";
+import { withRows } from "./rows.ts";
 import { codecFromSentencePiece, sentencePieceIds } from "./sentencepiece/sentencepiece.ts";
 import { readSentencePieceModel } from "./sentencepiece/sentencepiece-model.ts";
 import {
@@ -213,16 +214,13 @@ async function loadGguf(path: string): Promise<Tokenizer> {
 async function loadJson(file: string, config: TokenizerConfig): Promise<Tokenizer> {
   const json = await readJson(file, tokenizerJsonSchema());
   if (json === undefined) throw new SeekError("ERR_IO", `${file}: no such file`);
-  const codec = codecFromJson(file, json);
+  const codec = codecFromJson(file, json, config.declared);
+  const listed = new Set(json.added_tokens.map(({ content }) => content));
+  const declared = config.declared.filter(({ content }) => !listed.has(content));
   return new Tokenizer(
-    withRows(codec, config),
+    withRows(codec, declared, config.ids.vocab_size ?? undefined),
     resolveSpecialIds(config, (token) => codec.ids.get(token)),
   );
-}
-
-/** A model's embedding is often padded to a round number of rows, and it may sample one that is no token. */
-function withRows(codec: Codec, { ids }: TokenizerConfig): Codec {
-  return { ...codec, pieces: codec.pieces.withRows(ids.vocab_size ?? 0) };
 }
 
 async function loadSentencePiece(file: string, config: TokenizerConfig): Promise<Tokenizer> {
@@ -232,8 +230,14 @@ async function loadSentencePiece(file: string, config: TokenizerConfig): Promise
     addBos: add_bos_token ?? true,
     addEos: add_eos_token ?? false,
   });
+  const other = config.declared.find(({ content }) => !codec.ids.has(content));
+  if (other !== undefined) {
+    const remedy = "Remedy: save the tokenizer with transformers, which writes tokenizer.json";
+    const message = `${other.from}: ${other.content} is no token of ${basename(file)}. ${remedy}`;
+    throw new SeekError("ERR_FORMAT", `${dirname(file)}: ${message}`);
+  }
   return new Tokenizer(
-    withRows(codec, config),
+    withRows(codec, [], config.ids.vocab_size ?? undefined),
     resolveSpecialIds(config, (token) => codec.ids.get(token), sentencePieceIds(model)),
   );
 }

@@ -4,6 +4,7 @@ import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { type AddedToken, AddedTokenSplitter, addedTokenSchema } from "../added-tokens.ts";
 import type { Codec, EncodeParts } from "../codec.ts";
+import type { DeclaredToken } from "../declared-tokens.ts";
 import type { Component } from "./component.ts";
 import { pieceTable } from "./json-decoder.ts";
 import { buildModel, type JsonModel, modelSchema } from "./json-model.ts";
@@ -89,27 +90,45 @@ class JsonEncoder {
   }
 }
 
-/** The reference numbers added tokens by itself, so that an id written otherwise would mean another token there. */
-function addTokens(vocabulary: Vocabulary, added: readonly AddedToken[]): void {
+/**
+ * Adds the tokens of tokenizer.json, then those that are declared beside it. The reference numbers them by itself, so that an
+ * id written otherwise would mean another token there.
+ *
+ * @returns all, each once
+ */
+function addTokens(
+  vocabulary: Vocabulary,
+  own: readonly AddedToken[],
+  declared: readonly DeclaredToken[],
+): AddedToken[] {
+  const tokens = new Map<string, AddedToken>();
   let next = vocabulary.ids.size;
-  for (const { content, id } of added) {
+  const listed = own.map((token) => ({ ...token, from: "added_tokens" }));
+  for (const { from, id, ...token } of [...listed, ...declared]) {
+    const { content } = token;
     const expected = vocabulary.idOf(content) ?? next;
-    if (id !== expected)
-      throw new SeekError("ERR_FORMAT", `added_tokens: ${content}: expected id ${expected}, got ${id}`);
-    next = Math.max(next, id + 1);
-    vocabulary.add(content, id);
+    if (id !== undefined && id !== expected)
+      throw new SeekError("ERR_FORMAT", `${from}: ${content}: expected id ${expected}, got ${id}`);
+    next = Math.max(next, expected + 1);
+    vocabulary.add(content, expected);
+    const known = tokens.get(content);
+    // Named again without an id it stays as it is; what was special once stays so.
+    if (known === undefined) tokens.set(content, { ...token, id: expected });
+    else if (id !== undefined)
+      tokens.set(content, { ...token, id: expected, special: known.special || token.special });
   }
+  return [...tokens.values()];
 }
 
-function codec(json: TokenizerJson): Codec {
+function codec(json: TokenizerJson, declared: readonly DeclaredToken[]): Codec {
   const parts = build(json);
   const { vocabulary } = parts.model;
-  addTokens(vocabulary, json.added_tokens);
-  const specials = json.added_tokens.filter((token) => token.special);
-  const encoder = new JsonEncoder(parts, json.added_tokens);
+  const added = addTokens(vocabulary, json.added_tokens, declared);
+  const specials = added.filter((token) => token.special);
+  const encoder = new JsonEncoder(parts, added);
   const plain = new JsonEncoder(
     parts,
-    json.added_tokens.filter((token) => !token.special),
+    added.filter((token) => !token.special),
   );
   return {
     pieces: pieceTable(json.decoder, vocabulary.tokens),
@@ -127,11 +146,16 @@ function codec(json: TokenizerJson): Codec {
  * Builds a codec from the content of a tokenizer.json.
  *
  * @param path named in errors
- * @throws ERR_FORMAT when a part is unknown or malformed
+ * @param declared tokens of the files beside it
+ * @throws ERR_FORMAT when a part is unknown or malformed, or a token has an id that it does not get
  */
-export function codecFromJson(path: string, json: TokenizerJson): Codec {
+export function codecFromJson(
+  path: string,
+  json: TokenizerJson,
+  declared: readonly DeclaredToken[] = [],
+): Codec {
   try {
-    return codec(json);
+    return codec(json, declared);
   } catch (cause) {
     throw new SeekError("ERR_FORMAT", `${path}: ${(cause as Error).message}`, { cause });
   }
