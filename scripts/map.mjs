@@ -224,6 +224,7 @@ const folders = {
   "lib/serve/model": "language models under names, and the server of them",
   "lib/serve/telemetry": "spans and metrics of replies for OpenTelemetry",
   "lib/serve/http/socket": "WebSockets on the server's port",
+  "lib/serve/http/body": "bodies of requests: read, bounded, checked",
   "lib/serve/http/access": "who may ask",
   "lib/serve/api/texts": "tokens, prompts and models without a reply",
   "lib/serve/learn": "replies recorded and scored, and a model that learns from them",

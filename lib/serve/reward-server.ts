@@ -1,4 +1,5 @@
 /** `POST /get_reward`: rewards of decoded texts for trainers of the OpenRLHF family. */
+import { listField } from "./http/body/list-field.ts";
 import { checkOptions, countKind, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import type { Question } from "../data/question.ts";
@@ -41,7 +42,9 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
 
 /** A text as long as this is no conversation; to look for questions in it would hold up everybody. */
 const maxTextChars = 1 << 20;
-const shape = lazySchema((z) => z.object({ query: z.array(z.string().max(maxTextChars)).max(65_536) }));
+const shape = lazySchema((z) =>
+  z.object({ query: listField(z.string().max(maxTextChars), { max: 65_536 }) }),
+);
 
 /**
  * Serves a reward: `{"query": [text, ...]}` gives `{"rewards": [number, ...]}`. A text about an unknown question, and one

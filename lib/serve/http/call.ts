@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { EventStream } from "./event-stream.ts";
 import type { PathParams } from "./paths.ts";
 import { type Dialect, isOurs, Refusal, refusalBody, statusOf } from "./refusal.ts";
-import { type BodyLimits, checkedBody, ignoredIn, readBytes } from "./request-body.ts";
+import { type BodyLimits, checkedBody, ignoredIn, readBytes } from "./body/request-body.ts";
 import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */
@@ -87,7 +87,7 @@ export class Call {
    */
   async read<Shape extends z.ZodType>(schema: Shape, { maxBodyBytes }: BodyLimits): Promise<z.output<Shape>> {
     const bytes = await readBytes(this.incoming, { maxBodyBytes, signal: this.signal });
-    const body = checkedBody(schema, bytes);
+    const body = await checkedBody(schema, bytes);
     const names = ignoredIn(body);
     if (names.length > 0) this.headers["seekrl-ignored"] = names.join(", ");
     return body;

@@ -1,4 +1,5 @@
 /** What all protocols share: queries in, hits out, within the limits. */
+import { listField } from "../http/body/list-field.ts";
 import type { z } from "zod";
 import { SeekError } from "../../base/errors.ts";
 import { zod } from "../../base/on-first-use.ts";
@@ -82,7 +83,7 @@ export class Retriever {
   /** A query, and how many passages it may ask for. */
   readonly shapes: {
     readonly query: z.ZodString;
-    readonly queries: z.ZodArray<z.ZodString>;
+    readonly queries: z.ZodType<string[]>;
     readonly topK: z.ZodInt;
   };
   #search: Search | undefined;
@@ -93,7 +94,7 @@ export class Retriever {
     this.gate = new Gate(limits.maxWaiting);
     const query = zod().string().max(limits.maxQueryChars);
     const topK = zod().int().min(1).max(limits.maxTopK);
-    this.shapes = { query, queries: zod().array(query).max(limits.maxQueries), topK };
+    this.shapes = { query, queries: listField(query, { max: limits.maxQueries }), topK };
   }
 
   /** Answers from now on. */

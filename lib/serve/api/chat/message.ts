@@ -1,4 +1,5 @@
 /** Messages of chat completions as OpenAI's clients send them, those that this server answered with included. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Message } from "../../../text/templates/chat-template.ts";
@@ -28,7 +29,7 @@ export const chatMessage = lazySchema((z) =>
     content: contentField().optional(),
     name: z.string().optional(),
     tool_call_id: z.string().optional(),
-    tool_calls: z.array(chatToolCall()).optional(),
+    tool_calls: listField(chatToolCall()).optional(),
     // Two names of one field; the second is vLLM's later one.
     reasoning_content: z.string().optional(),
     reasoning: z.string().optional(),

@@ -1,4 +1,5 @@
 /** `POST /v1/chat/completions`: what is asked. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { refused } from "../../http/refusal.ts";
@@ -22,7 +23,7 @@ export const chatRequest = lazySchema((z) =>
   officialObject({
     ...samplingFields().shape,
     model: z.string().optional(),
-    messages: z.array(chatMessage()).min(1),
+    messages: listField(chatMessage(), { min: 1 }),
     max_tokens: z.int().min(1).optional(),
     max_completion_tokens: z.int().min(1).optional(),
     n: z.int().min(1).optional(),
@@ -35,7 +36,7 @@ export const chatRequest = lazySchema((z) =>
     tool_choice: chatToolChoice().optional(),
     parallel_tool_calls: z.boolean().optional(),
     reasoning_effort: effortField().optional(),
-    modalities: z.array(z.literal("text", { error: "expected text alone" })).optional(),
+    modalities: listField(z.literal("text", { error: "expected text alone" })).optional(),
     audio: notServed("expected none: models here write texts"),
     functions: notServed("expected tools"),
     function_call: notServed("expected tool_choice", "none", "auto"),

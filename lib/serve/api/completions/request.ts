@@ -1,4 +1,5 @@
 /** `POST /v1/completions`: what is asked. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { promptIdsOf } from "../../generation/prompt-ids.ts";
@@ -10,14 +11,14 @@ import { constraintOf, responseFormat } from "../fields/form.ts";
 import { hint, notServed, officialObject } from "../fields/official.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
-const ids = lazySchema((z) => z.array(z.int().min(0)).min(1));
+const ids = lazySchema((z) => listField(z.int().min(0), { min: 1 }));
 
 /** What becomes of the fields of a request; a key that is not among them is refused. */
 export const completionRequest = lazySchema((z) =>
   officialObject({
     ...samplingFields().shape,
     model: z.string().optional(),
-    prompt: z.union([z.string(), ids(), z.array(z.string()).min(1), z.array(ids()).min(1)]),
+    prompt: z.union([z.string(), ids(), listField(z.string(), { min: 1 }), listField(ids(), { min: 1 })]),
     // 0 scores a prompt, with echo and logprobs.
     max_tokens: z.int().min(0).optional(),
     n: z.int().min(1).optional(),

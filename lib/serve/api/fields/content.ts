@@ -1,11 +1,12 @@
 /** What messages hold, as one text. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { refused } from "../../http/refusal.ts";
 
 /** A text, or parts of which all must be texts; others are refused by name, since no served model reads them. */
 export const contentField = lazySchema((z) =>
-  z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+  z.union([z.string(), listField(z.looseObject({ type: z.string() }))]),
 );
 
 /** What {@link contentField} reads. */

@@ -1,7 +1,7 @@
 /** What becomes of the fields that a protocol has: they are read, hints that are told as ignored, or refused by name. */
 import type { z as Zod } from "zod";
 import { zod } from "../../../base/on-first-use.ts";
-import { ignored } from "../../http/request-body.ts";
+import { ignored } from "../../http/body/request-body.ts";
 
 type Output<Field> = Exclude<Zod.output<Field>, null>;
 

@@ -1,9 +1,13 @@
 /** How tokens are drawn, as requests say it. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { SamplingOptions } from "../../../engine/sampling-options.ts";
 import { refused } from "../../http/refusal.ts";
 import type { SampleRequest } from "../../reply/reply.ts";
+
+/** Tokens with a bias; OpenAI has at most 1,024. */
+const mostBiases = 10_000;
 
 /** The fields that OpenAI's protocols share, and those that vLLM and llama.cpp add under the same names. */
 export const samplingFields = lazySchema((z) =>
@@ -15,7 +19,16 @@ export const samplingFields = lazySchema((z) =>
     presence_penalty: z.number().min(-2).max(2).nullish(),
     frequency_penalty: z.number().min(-2).max(2).nullish(),
     repetition_penalty: z.number().min(0.01).max(100).nullish(),
-    logit_bias: z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)).nullish(),
+    logit_bias: z
+      .custom<Record<string, unknown>>(
+        (value) => typeof value !== "object" || Object.keys(value ?? {}).length <= mostBiases,
+        {
+          error: `expected at most ${mostBiases} tokens`,
+          abort: true,
+        },
+      )
+      .pipe(z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)))
+      .nullish(),
     seed: z.int().nullish(),
     stop: z
       .union([
@@ -23,7 +36,7 @@ export const samplingFields = lazySchema((z) =>
           .string()
           .min(1)
           .transform((text) => [text]),
-        z.array(z.string().min(1)).max(64),
+        listField(z.string().min(1), { max: 64 }),
       ])
       .nullish(),
   }),

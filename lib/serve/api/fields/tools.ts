@@ -1,4 +1,5 @@
 /** Functions that a model may call, as OpenAI's chat completions name them. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { refused } from "../../http/refusal.ts";
@@ -20,7 +21,7 @@ const onlyFunctions = { error: "expected function: models here call functions" }
 
 /** `tools` of chat completions. */
 export const chatTools = lazySchema((z) =>
-  z.array(
+  listField(
     officialObject({
       type: z.literal("function", onlyFunctions),
       function: officialObject({
@@ -49,7 +50,7 @@ export const chatToolChoice = lazySchema((z) =>
       type: z.literal("allowed_tools"),
       allowed_tools: officialObject({
         mode: z.enum(["auto", "required"]),
-        tools: z.array(namedFunction()).min(1).max(128),
+        tools: listField(namedFunction(), { min: 1, max: 128 }),
       }),
     }),
   ]),

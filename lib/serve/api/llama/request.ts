@@ -1,4 +1,5 @@
 /** `POST /completion`: what llama.cpp's clients ask. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { promptIdsOf } from "../../generation/prompt-ids.ts";
@@ -9,7 +10,7 @@ import { constraintOf } from "../fields/form.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
 /** Texts and ids in one prompt, each read by itself. */
-const pieces = lazySchema((z) => z.array(z.union([z.string(), z.int().min(0)])).min(1));
+const pieces = lazySchema((z) => listField(z.union([z.string(), z.int().min(0)]), { min: 1 }));
 const prompt = lazySchema((z) =>
   z.union([z.string(), z.strictObject({ prompt_string: z.string() }), pieces()], {
     error: "expected a text, ids or {prompt_string}",
@@ -36,23 +37,23 @@ export const llamaRequest = lazySchema((z) =>
   z.strictObject({
     ...samplingFields().omit({ logit_bias: true, repetition_penalty: true }).shape,
     model: z.string().nullish(),
-    prompt: z.preprocess(listed, z.array(prompt()).min(1)),
+    prompt: z.preprocess(listed, listField(prompt(), { min: 1 })),
     n_predict: z.int().min(-1).nullish(),
     stream: z.boolean().nullish(),
     repeat_penalty: z.number().min(0.01).max(100).nullish(),
     logit_bias: z
       .union([
         z.record(biased(), bias()),
-        z
-          .array(z.tuple([z.union([z.int(), biased()]), bias()]))
-          .transform((pairs) => Object.fromEntries(pairs)),
+        listField(z.tuple([z.union([z.int(), biased()]), bias()])).transform((pairs) =>
+          Object.fromEntries(pairs),
+        ),
       ])
       .nullish(),
     grammar: z.string().min(1).nullish(),
     json_schema: z.record(z.string(), z.unknown()).nullish(),
     n_probs: z.int().min(0).max(20).nullish(),
     return_tokens: z.boolean().nullish(),
-    response_fields: z.array(z.string()).nullish(),
+    response_fields: listField(z.string()).nullish(),
     // Prefixes are always kept, and sequences have no slots.
     cache_prompt: z.boolean().nullish(),
     id_slot: z.int().nullish(),

@@ -1,4 +1,5 @@
 /** Blocks that Anthropic's messages are made of. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z as Zod } from "zod";
 import { lazySchema, zod } from "../../../base/on-first-use.ts";
 import { hint, officialObject } from "../fields/official.ts";
@@ -107,7 +108,7 @@ export function textOrBlocks<Block extends Zod.ZodType>(block: Block) {
   const z = zod();
   const blocks = (value: unknown): unknown =>
     typeof value === "string" ? [{ type: "text", text: value }] : value;
-  return z.preprocess(blocks, z.array(block));
+  return z.preprocess(blocks, listField(block));
 }
 
 /** What {@link userBlock} reads. */

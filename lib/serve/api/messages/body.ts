@@ -1,4 +1,5 @@
 /** What `POST /v1/messages` reads: Anthropic's fields, each checked, others refused by name. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z as Zod } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { hint, notServed, officialObject } from "../fields/official.ts";
@@ -106,9 +107,9 @@ const outputConfig = lazySchema((z) =>
 
 const fields = lazySchema((z) => ({
   model: z.string(),
-  messages: z.array(message()).min(1),
+  messages: listField(message(), { min: 1 }),
   system: textOrBlocks(textBlock()).optional(),
-  tools: z.array(tool()).optional(),
+  tools: listField(tool()).optional(),
   tool_choice: toolChoice().optional(),
   thinking: thinking().optional(),
   output_config: outputConfig().optional(),
@@ -132,7 +133,7 @@ export const messagesBody = lazySchema((z) =>
     // 0 reads the prompt, which is kept.
     max_tokens: z.int().min(0),
     stream: z.boolean().optional(),
-    stop_sequences: z.array(z.string().min(1)).max(64).optional(),
+    stop_sequences: listField(z.string().min(1), { max: 64 }).optional(),
     temperature: z.number().min(0).max(1000).optional(),
     top_p: z.number().min(0).max(1).optional(),
     top_k: z.int().min(0).optional(),

@@ -1,4 +1,5 @@
 /** `POST /v1/responses`: what is asked. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Constraint } from "../../../engine/constraint/constraint.ts";
@@ -42,7 +43,7 @@ const searchTool = lazySchema((z) =>
     ] as const),
     search_context_size: hint(),
     user_location: hint(),
-    search_content_types: z.array(z.literal("text", { error: "expected text alone" })).optional(),
+    search_content_types: listField(z.literal("text", { error: "expected text alone" })).optional(),
     filters: notServed("expected none: agents search all of their index"),
     // Codex sends it with every request, whether anybody wants to search or not.
     external_web_access: hint(),
@@ -67,7 +68,7 @@ const toolChoice = lazySchema((z) =>
       officialObject({
         type: z.literal("allowed_tools"),
         mode: mode().default("auto"),
-        tools: z.array(namedFunction()).min(1).max(128),
+        tools: listField(namedFunction(), { min: 1, max: 128 }),
       }),
     ],
     { error: "expected auto, none, required, {type: function, name} or {type: allowed_tools, mode, tools}" },
@@ -116,8 +117,8 @@ const fields = lazySchema((z) => ({
   input: inputField().optional(),
   instructions: z.string().optional(),
   previous_response_id: z.string().optional(),
-  include: z.array(included()).optional(),
-  tools: z.array(tool()).optional(),
+  include: listField(included()).optional(),
+  tools: listField(tool()).optional(),
   tool_choice: toolChoice().optional(),
   parallel_tool_calls: z.boolean().optional(),
   max_tool_calls: z.int().min(1).optional(),

@@ -1,6 +1,6 @@
 /** Responses over a WebSocket: one after the other, the last one at hand without being kept. */
 import { Refusal, refusalBody, statusOf } from "../../http/refusal.ts";
-import { checkedBody } from "../../http/request-body.ts";
+import { checkedBody } from "../../http/body/request-body.ts";
 import type { MessageSocket } from "../../http/socket/message-socket.ts";
 import type { SocketHandler } from "../../http/socket/upgrades.ts";
 import type { ResponseParts } from "./conversation.ts";
@@ -29,7 +29,7 @@ class ResponseSocket {
   /** Answers one request. Nothing can be gone on from behind one that failed: so the specification has it. */
   async answer(text: string): Promise<void> {
     try {
-      const { type: _, ...body } = checkedBody(socketRequest(), Buffer.from(text));
+      const { type: _, ...body } = await checkedBody(socketRequest(), Buffer.from(text));
       await this.#make(body);
     } catch (error) {
       this.#last = undefined;

@@ -1,4 +1,5 @@
 /** Conversations whose prompt is asked for, without a reply; `POST /apply-template` is one way. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Call } from "../../http/call.ts";
@@ -13,7 +14,7 @@ import { chatTools, toolsOf } from "../fields/tools.ts";
 export const conversationFields = lazySchema((z) =>
   officialObject({
     model: z.string().optional(),
-    messages: z.array(chatMessage()).min(1),
+    messages: listField(chatMessage(), { min: 1 }),
     tools: chatTools().optional(),
     ...continuedFields().shape,
     chat_template_kwargs: z.record(z.string(), z.unknown()).optional(),

@@ -1,4 +1,5 @@
 /** `POST /v1/rerank` of a cross-encoder, as Jina's and Cohere's clients ask for it. */
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
@@ -27,7 +28,7 @@ const body = lazySchema((z) => {
   return z.strictObject({
     model: z.string().nullish(),
     query: text,
-    documents: z.array(document).min(1).max(maxDocuments),
+    documents: listField(document, { min: 1, max: maxDocuments }),
     top_n: z.int().min(1).nullish(),
     return_documents: z.boolean().nullish(),
   });

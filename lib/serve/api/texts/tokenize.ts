@@ -1,4 +1,5 @@
 /** `POST /tokenize` and `POST /detokenize`, as llama.cpp's and vLLM's clients ask for them. */
+import { listField } from "../../http/body/list-field.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
@@ -87,7 +88,7 @@ export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
 }
 
 const detokenizeBody = lazySchema((z) =>
-  z.strictObject({ model: z.string().nullish(), tokens: z.array(z.int().min(0)) }),
+  z.strictObject({ model: z.string().nullish(), tokens: listField(z.int().min(0)) }),
 );
 
 /** `{tokens}` to `{content, prompt}`, which are the same text under llama.cpp's name and vLLM's. */

@@ -1,5 +1,6 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
 
+import { listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
@@ -73,10 +74,10 @@ const listed = (value: unknown): unknown => {
 function requestSchema({ limits }: EmbeddingHost) {
   const z = zod();
   const text = z.string().min(1).max(limits.maxQueryChars);
-  const ids = z.array(z.int().min(0)).min(1).max(limits.maxQueryChars);
+  const ids = listField(z.int().min(0), { min: 1, max: limits.maxQueryChars });
   const item = z.union([text, ids], { error: "expected a text or a list of ids" });
   return z.strictObject({
-    input: z.preprocess(listed, z.array(item).min(1).max(limits.maxQueries)),
+    input: z.preprocess(listed, listField(item, { min: 1, max: limits.maxQueries })),
     model: z.string().nullish(),
     encoding_format: z.enum(["float", "base64"]).nullish(),
     dimensions: z.int().nullish(),

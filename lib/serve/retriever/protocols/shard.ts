@@ -1,4 +1,5 @@
 /** `/shard`: an index as a part of a larger one, for `shardedSearch` of lib/remote/shards. */
+import { listField } from "../../http/body/list-field.ts";
 import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
 import type { RowHit } from "../../../index-folder/find.ts";
@@ -112,7 +113,7 @@ export function findRoute(retriever: Retriever): Handler {
         queries,
         numPassages: size,
         numTerms: size,
-        frequencies: z.array(z.array(z.number())),
+        frequencies: listField(listField(z.number())),
       })
       .optional(),
     vectors: z.string().optional(),
@@ -144,7 +145,7 @@ export function passagesRoute(retriever: Retriever): Handler {
   const z = zod();
   const schema = z.strictObject({
     digest: z.string(),
-    rows: z.array(z.int().min(0)).max(retriever.limits.maxHits),
+    rows: listField(z.int().min(0), { max: retriever.limits.maxHits }),
   });
   return async (call) => {
     const { digest, rows } = await retriever.read(call, schema);

@@ -1,5 +1,6 @@
 /** The `normalizer` of a tokenizer.json, component by component as the reference library has it. */
 
+import { type NormalForm, normalized } from "../../normal-form.ts";
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema, onFirstUse } from "../../../base/on-first-use.ts";
 import { checkGrowth, checkStages, mostCharacters } from "../patterns/growth.ts";
@@ -38,13 +39,13 @@ const ideographs =
   /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b920}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/gu;
 
 /** A normal form of the reference's Unicode: code points that came later stand as they are and join with nothing. */
-function normalForm(form: "NFC" | "NFD" | "NFKC" | "NFKD"): Normalize {
+function normalForm(form: NormalForm): Normalize {
   const later = setRegex("unstable", "u");
   const apart = new RegExp(`([${classOf("unstable")}])`, "u");
   return (text) => {
-    if (!later.test(text)) return text.normalize(form);
+    if (!later.test(text)) return normalized(text, form);
     const parts = text.split(apart);
-    return parts.map((part, i) => (i % 2 === 0 ? part.normalize(form) : part)).join("");
+    return parts.map((part, i) => (i % 2 === 0 ? normalized(part, form) : part)).join("");
   };
 }
 

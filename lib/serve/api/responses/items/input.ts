@@ -1,4 +1,5 @@
 /** The items of a request, read and given what they lack. */
+import { listField } from "../../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../../base/on-first-use.ts";
 import { refused } from "../../../http/refusal.ts";
@@ -61,8 +62,8 @@ const reasoning = lazySchema((z) =>
   officialObject({
     ...shared(),
     type: z.literal("reasoning"),
-    summary: z.array(z.looseObject({ type: z.literal("summary_text"), text: z.string() })).default([]),
-    content: z.array(z.looseObject({ type: z.literal("reasoning_text"), text: z.string() })).optional(),
+    summary: listField(z.looseObject({ type: z.literal("summary_text"), text: z.string() })).default([]),
+    content: listField(z.looseObject({ type: z.literal("reasoning_text"), text: z.string() })).optional(),
     encrypted_content: z.string().optional(),
   }),
 );
@@ -74,7 +75,7 @@ const search = lazySchema((z) =>
     action: z.looseObject({
       type: z.literal(["search", "open_page", "find_in_page"]),
       query: z.string().default(""),
-      queries: z.array(z.string()).default([]),
+      queries: listField(z.string()).default([]),
     }),
   }),
 );
@@ -110,7 +111,7 @@ function typed(value: unknown): unknown {
 
 /** `input`: a text of the user, or items. */
 export const inputField = lazySchema((z) =>
-  z.union([z.string(), z.array(z.preprocess(typed, item()))], {
+  z.union([z.string(), listField(z.preprocess(typed, item()))], {
     error: ({ input }) => (Array.isArray(input) ? undefined : "expected a text or a list of items"),
   }),
 );

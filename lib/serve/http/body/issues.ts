@@ -1,8 +1,11 @@
 /** What zod finds wrong, in the words of FastAPI (pydantic 2), which the published systems' clients know. */
 import type { z } from "zod";
-import type { Issue } from "./refusal.ts";
+import type { Issue } from "../refusal.ts";
 
 type ZodIssue = z.core.$ZodIssue;
+
+/** Faults that are told. */
+const mostTold = 100;
 
 /** Values longer than this, as JSON, are not sent back. */
 const maxShownChars = 200;
@@ -91,6 +94,7 @@ function keyByKey(issue: ZodIssue): ZodIssue[] {
  */
 export function issuesOf({ issues }: z.ZodError, body: unknown): Issue[] {
   return issues
+    .slice(0, mostTold)
     .flatMap(innermost)
     .flatMap(keyByKey)
     .map((issue) => {

@@ -2,7 +2,8 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { issuesOf, sentenceOf } from "./issues.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../refusal.ts";
+import { Pace } from "../slices.ts";
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -92,23 +93,56 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** @throws Refusal for JSON that is deeper than what reads it */
-function checkDepth(bytes: Buffer): void {
-  let depth = 0;
+/** Lists and objects of a body, its pairs of names and values, and its values: what checks them takes microseconds each. */
+const most = { lists: 20_000, pairs: 100_000, values: 1_000_000 };
+
+/** Bytes that are looked at between two turns of others. */
+const sliceBytes = 1 << 16;
+
+const [comma, colon] = [44, 58];
+
+/** What of JSON was met so far. */
+class Extent {
+  #depth = 0;
+  #numLists = 0;
+  #numPairs = 0;
+  #numValues = 0;
+
+  /** @throws Refusal for JSON that is deeper or has more values than what reads it may take */
+  add(code: number | undefined): void {
+    if (code === comma) this.#check(++this.#numValues, most.values, "values");
+    else if (code === colon) this.#check(++this.#numPairs, most.pairs, "fields of objects");
+    else if (opening.has(code)) {
+      this.#check(++this.#depth, mostLevels, "lists and objects within each other");
+      this.#check(++this.#numLists, most.lists, "lists and objects");
+    } else if (closing.has(code)) this.#depth -= 1;
+  }
+
+  #check(count: number, bound: number, what: string): void {
+    if (count > bound) throw new Refusal("invalid_request", `body: expected at most ${bound} ${what}`);
+  }
+}
+
+/** Looks at a body before it is parsed, letting others have their turn. @throws Refusal for what takes too long to read */
+async function checkExtent(bytes: Buffer): Promise<void> {
+  const [pace, extent] = [new Pace(), new Extent()];
+  let slice = sliceBytes;
   for (let at = 0; at < bytes.length; at++) {
     const code = bytes[at];
     if (code === quote) at = endOfText(bytes, at + 1);
-    else if (opening.has(code)) depth += 1;
-    else if (closing.has(code)) depth -= 1;
-    if (depth <= mostLevels) continue;
-    const expected = `at most ${mostLevels} lists and objects within each other`;
-    throw new Refusal("invalid_request", `body: expected ${expected}`);
+    else extent.add(code);
+    if (at < slice) continue;
+    slice = at + sliceBytes;
+    await pace.breathe();
   }
 }
 
 /** A body that was read, parsed and checked. @throws Refusal that names the fault */
-export function checkedBody<Shape extends z.ZodType>(schema: Shape, bytes: Buffer): z.output<Shape> {
-  checkDepth(bytes);
+export async function checkedBody<Shape extends z.ZodType>(
+  schema: Shape,
+  bytes: Buffer,
+): Promise<z.output<Shape>> {
+  await checkExtent(bytes);
   const body = parse(bytes);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;

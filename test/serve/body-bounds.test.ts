@@ -1,0 +1,80 @@
+/** Bodies that take long to read are refused before they are read, and wrong lists at their first faults. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { zod } from "../../lib/base/on-first-use.ts";
+import { chatRequest } from "../../lib/serve/api/chat/request.ts";
+import { completionRequest } from "../../lib/serve/api/completions/request.ts";
+import { listField } from "../../lib/serve/http/body/list-field.ts";
+import { checkedBody } from "../../lib/serve/http/body/request-body.ts";
+
+const many = (item: string, count: number): string => `[${Array.from({ length: count }, () => item).join()}]`;
+const messages = '"messages":[{"role":"user","content":"a"}]';
+
+const bodies: readonly (readonly [string, RegExp])[] = [
+  [`{"messages":${many("1", 2_000_000)}}`, /expected at most 1000000 values/],
+  [`{"messages":${many("{}", 500_000)}}`, /expected at most 20000 lists and objects/],
+  [
+    `{${messages},"logit_bias":{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()}}}`,
+    /at most 100000 fields/,
+  ],
+  [`{${messages},"tools":${many('{"type":"function"}', 100_000)}}`, /at most 20000 lists and objects/],
+  [
+    `{"messages":[{"role":"user","content":${many('{"type":"text","text":"a"}', 300_000)}}]}`,
+    /lists and objects/,
+  ],
+  ["[".repeat(1_000_000), /at most 256 lists and objects within each other/],
+];
+
+test("a body of too many values is refused before it is parsed", async () => {
+  for (const [body, message] of bodies) {
+    // The end is missing, so that a parser would say something else.
+    const cut = Buffer.from(body.slice(0, -1));
+    await assert.rejects(checkedBody(chatRequest(), cut), { code: "invalid_request", message });
+  }
+});
+
+test("a wrong list is read to its first faults, however long it is", async () => {
+  const z = zod();
+  let numRead = 0;
+  const item = z.string().or(
+    z.custom(() => {
+      numRead += 1;
+      return false;
+    }),
+  );
+  const schema = z.object({ queries: listField(item) });
+  const body = Buffer.from(JSON.stringify({ queries: Array.from({ length: 500_000 }, () => 1) }));
+  await assert.rejects(checkedBody(schema, body), { code: "invalid_request", message: /^queries\[0\]: / });
+  assert.ok(numRead < 100, `${numRead} items were read`);
+  for (const prompt of [many("true", 500_000), many('"a"', 500_000).replace(/"a"\]$/, "1]")]) {
+    const wrong = Buffer.from(`{"prompt":${prompt}}`);
+    await assert.rejects(checkedBody(completionRequest(), wrong), { code: "invalid_request" });
+  }
+});
+
+test("a list that is too long is refused before its items are looked at", async () => {
+  const z = zod();
+  const item = z.custom(() => assert.fail("an item was read"));
+  const schema = z.object({ queries: listField(item, { min: 1, max: 3 }) });
+  const read = (queries: unknown): Promise<unknown> =>
+    checkedBody(schema, Buffer.from(JSON.stringify({ queries })));
+  await assert.rejects(read([1, 2, 3, 4]), { message: /at most 3 items/ });
+  await assert.rejects(read([]), { message: /at least 1 item/ });
+  await assert.rejects(read("a"), { message: /valid list/ });
+  await assert.rejects(read(undefined), { message: /queries: Field required/ });
+});
+
+test("a body of ordinary size is read", async () => {
+  const text = "x".repeat(5_000_000);
+  const long = {
+    messages: [
+      { role: "user", content: text },
+      ...Array.from({ length: 2000 }, () => ({ role: "user", content: "a" })),
+    ],
+  };
+  const { messages: read } = await checkedBody(chatRequest(), Buffer.from(JSON.stringify(long)));
+  assert.deepEqual([read.length, read[0]?.content], [2001, text]);
+  const ids = Array.from({ length: 400_000 }, (_, i) => i % 1000);
+  const { prompt } = await checkedBody(completionRequest(), Buffer.from(JSON.stringify({ prompt: ids })));
+  assert.deepEqual(prompt, ids);
+});
