@@ -4,7 +4,7 @@ import { defined } from "../../../lib/base/defined.ts";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
-import { readConfig } from "../../../lib/runs/run-config.ts";
+import { readRecord } from "../../../lib/runs/run-config.ts";
 import { type AgentOptions, recipeOf } from "../options/agent-options.ts";
 import { type RecipeChoice, recipeSchema } from "../options/recipe-options.ts";
 import type { PolicyFolders } from "./local-policy.ts";
@@ -35,6 +35,7 @@ export async function askedRecipe(folders: PolicyFolders | undefined, given: Giv
   if (world !== undefined) {
     const { recipe, queries } = world.setting;
     const choice = recipeSchema.parse(recipe ?? { name: "world", ...defined({ queries }) });
+    refusePromptFile(choice, "world.json");
     return { choice, told: worldText(world), world };
   }
   const trained = folders && (await recipeOfRun(folders));
@@ -67,7 +68,8 @@ async function recipeOfRun({
 }: PolicyFolders): Promise<Omit<AskedRecipe, "world"> | undefined> {
   for (const folder of [adapter, model]) {
     const run = folder === undefined ? undefined : runOf(resolve(folder));
-    const { recipe, baseline } = (run === undefined ? undefined : await readConfig(run)) ?? {};
+    const { config, isOwn = false } = (run === undefined ? undefined : await readRecord(run)) ?? {};
+    const { recipe, baseline } = config ?? {};
     // A baseline has the limits of a recipe alone.
     if (run === undefined || recipe === undefined || baseline !== undefined) continue;
     const parsed = recipeSchema.safeParse(recipe);
@@ -75,12 +77,21 @@ async function recipeOfRun({
       const remedy = "Remedy: --recipe NAME";
       throw new SeekError("ERR_FORMAT", `${join(run, "config.yaml")}: recipe: not one of train. ${remedy}`);
     }
+    if (!isOwn) refusePromptFile(parsed.data, join(run, "config.yaml"));
     return {
       choice: parsed.data,
       told: `asked by ${parsed.data.name}'s recipe, as it was trained in ${run}`,
     };
   }
   return undefined;
+}
+
+/** A prompt's file that somebody else may have named. @throws ERR_STATE */
+function refusePromptFile(choice: RecipeChoice, from: string): void {
+  if (!("promptFile" in choice) || choice.promptFile === undefined) return;
+  const path = JSON.stringify(choice.promptFile);
+  const what = `${from}: path recipe.promptFile: ${path}, which no command of this user wrote on this machine`;
+  throw new SeekError("ERR_STATE", `${what}. Remedy: --recipe ${choice.name},promptFile=FILE`);
 }
 
 /** The run that a folder with a run's name for it would be of. */
