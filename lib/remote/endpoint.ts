@@ -1,7 +1,7 @@
 /** An HTTP server that answers JSON: requests in, checked answers out. */
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { parseJson } from "../base/exact-json.ts";
+import { parseJson } from "../data/files/exact-json.ts";
 import { firstIssue } from "../base/parsed.ts";
 import { attempt, excerpt, shownUrl, type WireRequest } from "./attempt.ts";
 import { Fault, mayPass } from "./fault.ts";

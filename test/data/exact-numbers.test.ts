@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { parseJson } from "../../lib/base/exact-json.ts";
+import { parseJson } from "../../lib/data/files/exact-json.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { scoreAnswers } from "../../lib/evaluate/score-answers.ts";

@@ -1,6 +1,6 @@
 /** JSON rows from files, one at a time, each knowing where it stands so that an error can say so. */
 import { SeekError } from "../../base/errors.ts";
-import { parseJson } from "../../base/exact-json.ts";
+import { parseJson } from "./exact-json.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { readElements } from "./json-elements.ts";
 import { readChunks, readLines } from "./text-file.ts";

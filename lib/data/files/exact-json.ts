@@ -4,7 +4,7 @@
 const manyDigits = /(?:^|[^\d.])\d{16,}(?![\d.eE])/;
 
 /** A text, which is left as it is, or a number. */
-const textOrNumber = /"[^"\\]*(?:\\[^][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+const textOrNumber = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 function exact(token: string): string {
   return /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"${token}"` : token;
