@@ -8,11 +8,12 @@
  * CUDA compiled, for these compute capabilities: else a CUDA build of libtorch does, for those of this machine's GPUs.
  */
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildJobs, libtorchFile } from "./build.mjs";
 import { librariesOf } from "./cuda/libraries.mjs";
+import { sourcesDigest } from "./digest.mjs";
 import { findLibtorch } from "./libtorch.mjs";
 import { buildNative, requireTools } from "./native.mjs";
 import { isNpx } from "./npx.mjs";
@@ -29,10 +30,14 @@ async function setUpNative(progress) {
   const libtorch = await findLibtorch();
   say(`libtorch: ${libtorch}`);
   progress.finish("libtorch");
+  // What changes while it builds is not known to be in it.
+  const [begun, sources] = [new Date(), await sourcesDigest(root)];
   await step("built the native addons", () => buildNative(root, { libtorch, withTests, progress }));
-  const text = `${JSON.stringify({ folder: libtorch, needed: librariesOf(libtorch).needed }, null, 2)}\n`;
+  const { needed } = librariesOf(libtorch);
+  const text = `${JSON.stringify({ folder: libtorch, needed, sources }, null, 2)}\n`;
   const where = libtorchFile(root);
-  if ((await readFile(where, "utf8").catch(() => "")) !== text) await writeFile(where, text);
+  await writeFile(where, text);
+  await utimes(where, begun, begun);
 }
 
 async function main() {

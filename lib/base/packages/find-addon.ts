@@ -6,6 +6,7 @@ import { buildCommand, isClone, packageRoot } from "../package-root.ts";
 import { type Host, thisHost } from "./host.ts";
 import { findLibtorchFolder, type LibtorchFolder } from "./libtorch-folder.ts";
 import { type FoundPackage, findPlatformPackage } from "./platform-package.ts";
+import { isStale } from "./sources.ts";
 import { checkSums } from "./stamp.ts";
 
 /** Files to load, and what they came from. */
@@ -26,18 +27,29 @@ export const kernelsFile = "libseekrl_cuda.so";
 /** What makes one launch of a step's kernels, built with them. */
 export const graphsFile = "libseekrl_graphs.so";
 
+/** What a build says of itself. */
+interface Build extends LibtorchFolder {
+  /** The digest of the sources that it was made of. */
+  readonly sources?: string | undefined;
+}
+
+function staleBuild(path: string, root: string): SeekError {
+  const what = `the native addon ${path} is older than the sources in native, which are others by now`;
+  return new SeekError("ERR_STATE", `${what}. Remedy: ${buildCommand(root)}.`);
+}
+
 /** What `npm run build` made, with the libtorch that it found. */
 function findBuild(root: string): FoundAddon | undefined {
   const folder = join(root, "build", "cmake", "Release");
   const libtorch = join(root, "build", "libtorch.json");
   const own = Object.values(addonFiles).map((name) => join(folder, name));
   const missing = [...own, libtorch].find((path) => !existsSync(path));
-  if (missing === undefined)
-    return {
-      folder,
-      libtorch: JSON.parse(readFileSync(libtorch, "utf8")) as LibtorchFolder,
-      package: undefined,
-    };
+  if (missing === undefined) {
+    const { sources, ...built } = JSON.parse(readFileSync(libtorch, "utf8")) as Build;
+    const engine = join(folder, addonFiles.engine);
+    if (isClone(root) && isStale(root, libtorch, sources)) throw staleBuild(engine, root);
+    return { folder, libtorch: built, package: undefined };
+  }
   if (!isClone(root)) return undefined;
   throw new SeekError(
     "ERR_STATE",
@@ -52,7 +64,8 @@ function findBuild(root: string): FoundAddon | undefined {
  * @param host - what is run on
  * @param env - the process's variables
  * @returns where its files are
- * @throws ERR_STATE where there is none for this host, or its parts are of several versions; ERR_FORMAT where it is damaged
+ * @throws ERR_STATE where there is none for this host, its parts are of several versions, or a clone's sources are newer than its
+ *   build; ERR_FORMAT where it is damaged
  */
 export function findAddon(
   root: string = packageRoot,
