@@ -1,5 +1,6 @@
 /** Which texts the grammar of a JSON schema takes. */
 import assert from "node:assert/strict";
+import { isIPv4, isIPv6 } from "node:net";
 import { test } from "node:test";
 import { jsonSchemaGrammar } from "../../../lib/engine/constraint/json-schema/json-schema.ts";
 import { taker } from "../grammar/follow.ts";
@@ -216,4 +217,62 @@ test("annotations say nothing of the text", async () => {
     readOnly: true,
   };
   await assertTakes({ ...says, type: "boolean", deprecated: true }, ["true"], ["1"]);
+});
+
+test("strings have the formats that structured outputs name, other formats and those beside a length are free", async () => {
+  const format = (name: string, more: object = {}): object => ({ type: "string", format: name, ...more });
+  const quoted = (texts: readonly string[]): string[] => texts.map((text) => JSON.stringify(text));
+  const cases: Readonly<Record<string, readonly [taken: string[], left: string[]]>> = {
+    date: [["2026-01-31"], ["2026-13-01", "2026-00-01", "2026-1-1", "x"]],
+    time: [
+      ["23:59:59Z", "00:00:00.5+01:00"],
+      ["24:00:00Z", "10:00:00"],
+    ],
+    "date-time": [["2026-01-31T10:00:00Z"], ["2026-01-31", "2026-01-31 10:00:00Z"]],
+    duration: [
+      ["P1Y2M3D", "PT5M", "P2W", "P1DT12H"],
+      ["P", "PT", "5M", "P1DT"],
+    ],
+    email: [["a.b+c@example.org"], ["a@b", "@example.org", "a b@example.org", ".a@example.org"]],
+    hostname: [
+      ["example.org", "a-b"],
+      ["-a", "a..b", ""],
+    ],
+    uuid: [["123e4567-e89b-12d3-a456-426614174000"], ["123e4567e89b12d3a456426614174000"]],
+  };
+  for (const [name, [taken, left]] of Object.entries(cases))
+    await assertTakes(format(name), quoted(taken), quoted(left));
+  const texts = [
+    "127.0.0.1",
+    "255.255.255.255",
+    "256.0.0.1",
+    "01.0.0.1",
+    "1.2.3",
+    "::",
+    "::1",
+    "1::",
+    "fe80::1:2",
+  ];
+  const more = [
+    "1:2:3:4:5:6:7:8",
+    "1:2:3:4:5:6:7::",
+    "::2:3:4:5:6:7:8",
+    "1:2:3:4:5:6:7",
+    "1::2::3",
+    "12345::",
+  ];
+  for (const [name, holds] of [["ipv4", isIPv4] as const, ["ipv6", isIPv6] as const]) {
+    const all = [...texts, ...more];
+    await assertTakes(format(name), quoted(all.filter(holds)), quoted(all.filter((text) => !holds(text))));
+  }
+  const urls = ["https://example.org/a?b=%20#c", "mailto:a@example.org", "urn:x:y"];
+  assert.ok(urls.every((url) => URL.canParse(url)));
+  await assertTakes(format("uri"), quoted(urls), quoted(["example.org", "https://a b", "https:"]));
+  await assertTakes(format("password"), quoted(["anything", ""]), []);
+  await assertTakes(
+    format("uri", { minLength: 1, maxLength: 5 }),
+    quoted(["a", "abcde"]),
+    quoted(["", "abcdef"]),
+  );
+  await assertTakes({ type: "integer", format: "int64" }, ["12"], ['"12"']);
 });

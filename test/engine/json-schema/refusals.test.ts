@@ -35,7 +35,7 @@ test("what a grammar cannot hold to is refused by its place and its keyword", ()
       { type: "string", maxlenght: 5 },
       /"maxlenght" is not held to by the grammar; expected one of minLength, maxLength/,
     ],
-    [{ type: "string", format: "uri" }, /"format" is held to by a "pattern" only/],
+    [{ type: "string", format: 7 }, /"format" has to be a string/],
     [{ type: "string", pattern: "a(?=b)" }, /lookaround and modifiers is not held to/],
     [{ type: "string", pattern: "(a)\\1" }, /"\\1" is not held to/],
     [{ type: "string", pattern: "a$b" }, /is not held to/],

@@ -22,8 +22,9 @@ const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaxi
 
 const keywords = {
   string: ["minLength", "maxLength", "pattern", "format"],
-  number: numberKeywords,
-  integer: numberKeywords,
+  // OpenAPI's formats of numbers say how wide they are, and nothing of the text.
+  number: [...numberKeywords, "format"],
+  integer: [...numberKeywords, "format"],
   boolean: [],
   null: [],
   array: ["items", "prefixItems", "minItems", "maxItems"],

@@ -1,4 +1,5 @@
 /** Strings of JSON: free ones, and those of a length or an expression. */
+import { patternOf } from "./formats.ts";
 import { Pattern, type Piece } from "./pattern.ts";
 import { type Characters, charactersOf, shared, without } from "../grammar/characters.ts";
 import { characterClass, literal, type Rules, refuse, type Schema } from "./rules.ts";
@@ -30,9 +31,17 @@ export function stringGrammar(schema: Schema, rules: Rules, path: string): strin
   const most = countOf(schema, "maxLength", Number.POSITIVE_INFINITY, path);
   if (least > most) refuse(path, '"minLength" is more than "maxLength"');
   if (schema.pattern !== undefined) return matching(schema, rules, path, [least, most]);
-  if (schema.format !== undefined) refuse(path, '"format" is held to by a "pattern" only: add one');
-  if (least === 0 && most === Number.POSITIVE_INFINITY) return anyString(rules);
+  const isAny = least === 0 && most === Number.POSITIVE_INFINITY;
+  // A format is an annotation to the specification, a length is not: where both stand, the length is held to.
+  const pattern = formatOf(schema, path);
+  if (isAny && pattern !== undefined) return matching({ pattern }, rules, path, [least, most]);
+  if (isAny) return anyString(rules);
   return rules.add("string", `"\\"" ${rules.repeat(character(rules), least, most)} "\\""`);
+}
+
+function formatOf({ format }: Schema, path: string): string | undefined {
+  if (format === undefined) return undefined;
+  return typeof format === "string" ? patternOf(format) : refuse(path, '"format" has to be a string');
 }
 
 function matching(
