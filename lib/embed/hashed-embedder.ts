@@ -2,6 +2,7 @@
 import type { Handle } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import { throwIfAborted } from "../base/errors.ts";
+import { type Analyser, usualAnalyser } from "../text/analysis/words.ts";
 import {
   cutBatches,
   cutTexts,
@@ -18,52 +19,63 @@ import type { Embedder, EmbedOptions } from "./embedder.ts";
 export class HashedEmbedder implements Embedder {
   readonly dim: number;
   #handle: Handle<"embedder">;
+  readonly #analyser: Analyser;
 
-  private constructor(embedder: Handle<"embedder">) {
+  private constructor(embedder: Handle<"embedder">, analyser: Analyser) {
     this.#handle = embedder;
+    this.#analyser = analyser;
     this.dim = native().embedderDim(embedder);
   }
 
   /** An embedder that knows no corpus: every word counts the same. @throws ERR_RANGE */
   static create({ dim = 512 }: { readonly dim?: number } = {}): HashedEmbedder {
-    return new HashedEmbedder(native().embedderCreate(dim, undefined));
+    return new HashedEmbedder(native().embedderCreate(dim, undefined), usualAnalyser);
   }
 
   /**
    * Learns from a corpus how rare words are; words that it does not hold count for nothing.
    *
    * @param texts the corpus, read once: texts, or passages of a store
-   * @param options `dim`: width, 8 to 65536, `@default 512`; `onProgress`, `signal`
+   * @param options `dim`: width, 8 to 65536, `@default 512`; `analyser`, `onProgress`, `signal`
    * @returns the embedder, to be closed
    * @throws ERR_RANGE for a width out of range; ERR_ABORTED when the signal fires
    */
   static async fit(
     texts: TextStream,
-    { dim = 512, onProgress, signal }: StreamOptions & { readonly dim?: number } = {},
+    {
+      dim = 512,
+      analyser = usualAnalyser,
+      onProgress,
+      signal,
+    }: StreamOptions & { readonly dim?: number; readonly analyser?: Analyser } = {},
   ): Promise<HashedEmbedder> {
     const counter = native().idfCounterCreate();
     let done = 0;
-    for await (const cut of cutBatches(texts, { signal })) {
+    for await (const cut of cutBatches(texts, { signal, cut: (batch) => cutTexts(batch, analyser) })) {
       await native().idfCounterAdd(counter, cut.handle);
       done += cut.size;
       onProgress?.(done);
     }
-    return new HashedEmbedder(native().embedderCreate(dim, counter));
+    return new HashedEmbedder(native().embedderCreate(dim, counter), analyser);
   }
 
   /**
    * Reads a saved embedder.
    *
    * @param path what `save` wrote
-   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good
+   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good;
+   * `analyser`: the one that it was fitted with, `@default usualAnalyser`
    * @returns the embedder, to be closed
    * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
    */
   static async open(
     path: string,
-    { verify = true }: { readonly verify?: boolean } = {},
+    {
+      verify = true,
+      analyser = usualAnalyser,
+    }: { readonly verify?: boolean; readonly analyser?: Analyser } = {},
   ): Promise<HashedEmbedder> {
-    return new HashedEmbedder(await native().embedderOpen(path, verify));
+    return new HashedEmbedder(await native().embedderOpen(path, verify), analyser);
   }
 
   /**
@@ -76,7 +88,7 @@ export class HashedEmbedder implements Embedder {
    */
   async embedPassages(texts: TextSource, { signal }: EmbedOptions = {}): Promise<Float32Array> {
     throwIfAborted(signal, "embedder");
-    using cut = await cutTexts(texts);
+    using cut = await cutTexts(texts, this.#analyser);
     return await native().embedderEmbed(this.#handle, cut.handle);
   }
 

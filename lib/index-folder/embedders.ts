@@ -9,6 +9,7 @@ import type { PassageStore } from "../corpus/passage-store.ts";
 import type { EmbedOptions } from "../embed/embedder.ts";
 import { Encoder, type EncoderOptions, encoderKinds } from "../embed/encoder.ts";
 import { HashedEmbedder } from "../embed/hashed-embedder.ts";
+import type { Analyser } from "../text/analysis/words.ts";
 import { type EmbedderSettings, findManifest } from "./manifest.ts";
 
 /** A neural encoder: its Hugging Face folder, and what that does not say or says otherwise. */
@@ -40,6 +41,8 @@ export interface FolderEmbedder {
 export interface EmbedderPlace {
   /** The file of a hashed embedder. */
   readonly hashed: string;
+  /** What that one was fitted with. */
+  readonly analyser: Analyser;
   /** Checks every byte of that file, and that an encoder is the one that the index was built with. */
   readonly verify: boolean;
   /** The folder of an encoder, unless it is where it was when the index was built. */
@@ -72,7 +75,7 @@ function fromEncoder(encoder: Encoder): FolderEmbedder {
 /** Opens an index's embedder. @throws ERR_IO, ERR_FORMAT, ERR_ARGUMENT for another encoder than the index's */
 export async function openEmbedder(
   settings: EmbedderSettings,
-  { hashed, verify, encoder: moved, device = "cpu" }: EmbedderPlace,
+  { hashed, analyser, verify, encoder: moved, device = "cpu" }: EmbedderPlace,
 ): Promise<FolderEmbedder> {
   if (settings.kind === "hashed") {
     if (device !== "cpu")
@@ -80,7 +83,7 @@ export async function openEmbedder(
         "ERR_ARGUMENT",
         `device: expected cpu, where the hashed embedder runs, got ${device}`,
       );
-    return fromHashed(await HashedEmbedder.open(hashed, { verify }));
+    return fromHashed(await HashedEmbedder.open(hashed, { verify, analyser }));
   }
   const { kind: _, path, signature: __, dim: ___, fingerprint, ...options } = settings;
   const folder = moved ?? path;

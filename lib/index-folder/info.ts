@@ -6,6 +6,7 @@ import { digestOf } from "../base/files/digests.ts";
 import { openRegular, readBytes } from "../base/files/regular-file.ts";
 import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
 import {
+  analyserOf,
   countLive,
   type EmbedderSettings,
   embedderSegment,
@@ -80,7 +81,8 @@ export async function indexInfo(
       problems.push((error as Error).message);
     }
   };
-  const wanted = { bm25: settings.bm25 !== undefined, dense: settings.dense !== undefined };
+  const analyser = analyserOf(settings);
+  const wanted = { bm25: settings.bm25 !== undefined, dense: settings.dense !== undefined, analyser };
   for (const entry of manifest.segments) await check(() => Segment.open(entry, checks, wanted));
   // An encoder's weights are read only when everything is.
   if (verify === "all" || embedderSegment(settings) !== undefined)
@@ -133,8 +135,9 @@ async function sourcesOf(folder: string, entry: SegmentEntry): Promise<unknown[]
  */
 export async function indexDigest(folder: string): Promise<string> {
   const { settings, part, segments } = await needManifest(folder);
-  const { bm25, dense } = settings;
+  const { analyser, bm25, dense } = settings;
   const vectors = dense && { ...dense, embedder: placeless(dense.embedder) };
   const sources = await Promise.all(segments.map((entry) => sourcesOf(folder, entry)));
-  return digestOf(JSON.stringify([bm25 ?? null, vectors ?? null, part ?? null, sources]));
+  const words = analyser === undefined ? [] : [analyser];
+  return digestOf(JSON.stringify([bm25 ?? null, vectors ?? null, part ?? null, sources, ...words]));
 }

@@ -5,6 +5,8 @@ import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { findText, readText } from "../base/files/regular-file.ts";
 import { lazySchema, zod } from "../base/on-first-use.ts";
+import { languages } from "../text/analysis/languages.ts";
+import type { Analyser } from "../text/analysis/words.ts";
 
 /** The file's name. Renaming it into its place is the commit of every change. */
 export const manifestFile = "manifest.json";
@@ -23,6 +25,10 @@ const graphSchema = lazySchema((z) =>
     expansionAdd: z.int().positive(),
     expansionSearch: z.int().positive(),
   }),
+);
+
+const analyserSchema = lazySchema((z) =>
+  z.strictObject({ rules: z.literal(2), language: z.enum(languages) }),
 );
 
 const bm25Schema = lazySchema((z) => z.strictObject({ k1: z.number().min(0), b: z.number().min(0).max(1) }));
@@ -80,7 +86,12 @@ const segmentSchema = lazySchema((z) =>
 
 /** What an index holds of its passages. */
 export const settingsSchema = lazySchema((z) =>
-  z.strictObject({ bm25: bm25Schema().optional(), dense: denseSchema().optional() }),
+  z.strictObject({
+    /** How texts are cut into words; absent where the first rules were followed. */
+    analyser: analyserSchema().optional(),
+    bm25: bm25Schema().optional(),
+    dense: denseSchema().optional(),
+  }),
 );
 
 /** A contiguous share of a corpus: its place among the shares, and its passages' place among all. */
@@ -118,6 +129,11 @@ export type EmbedderSettings = z.infer<ReturnType<typeof embedderSchema>>;
 export type DenseSettings = z.infer<ReturnType<typeof denseSchema>>;
 /** A part of the index that was written at once. */
 export type SegmentEntry = z.infer<ReturnType<typeof segmentSchema>>;
+
+/** How an index's texts are cut, and so its queries. */
+export function analyserOf({ analyser }: IndexSettings): Analyser {
+  return analyser ?? { rules: 1, language: "auto" };
+}
 
 /** Passages that searches can return. */
 export function countLive({ segments }: Pick<Manifest, "segments">): number {

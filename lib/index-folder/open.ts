@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { checkArgument, checkOptions, numberIn, type OptionKinds } from "../base/check-options.ts";
 import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { Bm25Index } from "../search/bm25.ts";
+import { distinctSearch } from "../search/distinct.ts";
 import type { Search } from "../search/search.ts";
 import { findBuildPlan } from "./build-plan.ts";
 import { nextSegment } from "./change.ts";
@@ -11,6 +12,7 @@ import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
 import { FileChecks, type Verify, verifyKind } from "./file-checks.ts";
 import { findRows, firstRows, readHits, type SearchMode } from "./find.ts";
 import {
+  analyserOf,
   countLive,
   embedderSegment,
   findManifest,
@@ -38,6 +40,11 @@ export interface OpenIndexOptions {
    * more of the true nearest, and cost as much more time. @default 4, for `b1` 20
    */
   readonly overFetch?: number | undefined;
+  /**
+   * Of passages with equal texts only the best is found; a whole that the index is served as a part of does not see it.
+   * @default false
+   */
+  readonly distinct?: boolean | undefined;
 }
 
 const optionKinds: OptionKinds<OpenIndexOptions> = {
@@ -47,6 +54,7 @@ const optionKinds: OptionKinds<OpenIndexOptions> = {
   device: "string",
   vectorsDevice: "string",
   overFetch: numberIn({ from: 1, to: 65_536, isWhole: true }),
+  distinct: "boolean",
 };
 
 /** A search over an index folder, to be closed when it is no longer needed. */
@@ -81,7 +89,7 @@ export async function openOwnEmbedder(
 ): Promise<FolderEmbedder | undefined> {
   const { dense } = settings;
   if (dense === undefined) return undefined;
-  const place = { encoder, device };
+  const place = { encoder, device, analyser: analyserOf(settings) };
   if (dense.embedder.kind === "encoder")
     return openEmbedder(dense.embedder, { ...place, hashed: "", verify: verify !== "none" });
   const entry = segments.find(({ name }) => name === embedderSegment(settings));
@@ -109,6 +117,7 @@ export async function openFiles(
   options: OpenIndexOptions = {},
 ): Promise<OpenedIndex> {
   const checks = await FileChecks.begin(folder, options.verify ?? "touched");
+  const analyser = analyserOf(manifest.settings);
   const segments: Segment[] = [];
   let embedder: FolderEmbedder | undefined;
   let bm25: Bm25Index | undefined;
@@ -118,7 +127,7 @@ export async function openFiles(
   try {
     if (wanted.embedder) embedder = await openOwnEmbedder(manifest, checks, options);
     for (const entry of manifest.segments)
-      segments.push(await Segment.open(entry, checks, wanted, options.vectorsDevice));
+      segments.push(await Segment.open(entry, checks, { ...wanted, analyser }, options.vectorsDevice));
     if (wanted.bm25) bm25 = joinBm25(segments);
   } catch (error) {
     close();
@@ -202,6 +211,13 @@ async function openLatest(
   }
 }
 
+/** A GPU keeps at most so many candidates of a query. */
+const maxOnGpu = 1000;
+
+function depthFor({ vectorsDevice, overFetch = 1 }: OpenIndexOptions): { readonly depth?: number } {
+  return vectorsDevice === "cuda" ? { depth: Math.floor(maxOnGpu / overFetch) } : {};
+}
+
 function checkTopK(topK: number): void {
   if (Number.isInteger(topK) && topK >= 1) return;
   throw new SeekError("ERR_RANGE", `topK: expected a whole number of at least 1, got ${topK}`);
@@ -235,7 +251,7 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
     shard.close();
     close();
   };
-  const search: Search = async (queries, { topK, signal }) => {
+  const every: Search = async (queries, { topK, signal }) => {
     checkTopK(topK);
     throwIfAborted(signal, "search");
     if (!isOpen) throw new SeekError("ERR_STATE", `${folder}: the index is closed`);
@@ -249,6 +265,7 @@ export async function openIndex(folder: string, options: OpenIndexOptions = {}):
       closeWhenIdle();
     }
   };
+  const search: Search = options.distinct ? distinctSearch(every, depthFor(options)) : every;
   const closeOnce = (): void => {
     isOpen = false;
     closeWhenIdle();

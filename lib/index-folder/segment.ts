@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { PassageStore } from "../corpus/passage-store.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import { VectorIndex } from "../search/vector-index.ts";
+import type { Analyser } from "../text/analysis/words.ts";
 import { readRemovedRows } from "./change/removed-rows.ts";
 import type { FileChecks } from "./file-checks.ts";
 import { type SegmentEntry, segmentFolder } from "./manifest.ts";
@@ -47,7 +48,7 @@ export class Segment {
   static async open(
     entry: SegmentEntry,
     checks: FileChecks,
-    wanted: Omit<Wanted, "embedder">,
+    wanted: Omit<Wanted, "embedder"> & { readonly analyser: Analyser },
     device: string | undefined = undefined,
   ): Promise<Segment> {
     const opened: { close(): void }[] = [];
@@ -61,7 +62,9 @@ export class Segment {
         PassageStore.open(path, { verify }),
       );
       const bm25 = wanted.bm25
-        ? await open(segmentFiles.bm25, (path, verify) => Bm25Index.open(path, { verify }))
+        ? await open(segmentFiles.bm25, (path, verify) =>
+            Bm25Index.open(path, { verify, analyser: wanted.analyser }),
+          )
         : undefined;
       const { rows, vectors } = wanted.dense ? await openVectors(entry, open, device) : noVectors;
       const removed = await openRemoved(entry, checks);

@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
+import { SeekError } from "../base/errors.ts";
+import { type Analyser, usualAnalyser } from "../text/analysis/words.ts";
 import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
 
 /** The two parameters of the formula. */
@@ -15,6 +17,8 @@ export interface Bm25Options {
 
 /** How to build. */
 export interface Bm25BuildOptions extends Bm25Options {
+  /** How texts are cut; who opens the index must know it. @default usualAnalyser */
+  readonly analyser?: Analyser;
   /** Bytes of memory, about; what exceeds them waits on disk. @default 256 MiB */
   readonly maxBytes?: number;
   /** An existing folder whose disk takes it: 3 bytes for each different term of each passage. @default os.tmpdir() */
@@ -24,9 +28,17 @@ export interface Bm25BuildOptions extends Bm25Options {
 /** Collects the terms of passages, numbered from 0. */
 export class Bm25Builder {
   #handle: Handle<"bm25Builder">;
+  readonly #analyser: Analyser;
 
   /** @throws ERR_RANGE */
-  constructor({ k1 = 1.2, b = 0.75, maxBytes = 2 ** 28, scratch = tmpdir() }: Bm25BuildOptions = {}) {
+  constructor({
+    k1 = 1.2,
+    b = 0.75,
+    maxBytes = 2 ** 28,
+    scratch = tmpdir(),
+    analyser = usualAnalyser,
+  }: Bm25BuildOptions = {}) {
+    this.#analyser = analyser;
     this.#handle = native().bm25BuilderCreate(k1, b, join(scratch, "bm25"), maxBytes);
   }
 
@@ -39,7 +51,7 @@ export class Bm25Builder {
    */
   async add(texts: TextStream, { onProgress, signal }: StreamOptions = {}): Promise<void> {
     let done = 0;
-    for await (const cut of cutBatches(texts, { signal })) {
+    for await (const cut of cutBatches(texts, { signal, cut: (batch) => cutTexts(batch, this.#analyser) })) {
       await native().bm25BuilderAdd(this.#handle, cut.handle);
       done += cut.size;
       onProgress?.(done);
@@ -75,21 +87,30 @@ export interface TermFrequencies {
 /** A saved BM25 index, or several as one. The formula stands in native/search/words/bm25.h. */
 export class Bm25Index {
   #handle: Handle<"bm25Index">;
+  readonly #analyser: Analyser;
 
-  private constructor(index: Handle<"bm25Index">) {
+  private constructor(index: Handle<"bm25Index">, analyser: Analyser) {
     this.#handle = index;
+    this.#analyser = analyser;
   }
 
   /**
    * Maps the file.
    *
    * @param path what `Bm25Builder.save` wrote
-   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good
+   * @param options `verify`: checks every byte, `@default true`; `false` for a file that is known to be good;
+   * `analyser`: the one that it was built with, `@default usualAnalyser`
    * @returns the index, to be closed
    * @throws ERR_IO when it cannot be read, ERR_FORMAT when it is damaged or something else
    */
-  static async open(path: string, { verify = true }: { readonly verify?: boolean } = {}): Promise<Bm25Index> {
-    return new Bm25Index(await native().bm25IndexOpen(path, verify));
+  static async open(
+    path: string,
+    {
+      verify = true,
+      analyser = usualAnalyser,
+    }: { readonly verify?: boolean; readonly analyser?: Analyser } = {},
+  ): Promise<Bm25Index> {
+    return new Bm25Index(await native().bm25IndexOpen(path, verify), analyser);
   }
 
   /**
@@ -99,7 +120,7 @@ export class Bm25Index {
    * @param indexes in the order in which their passages are numbered on; they may be closed afterwards
    * @param options `excluded`: numbers of passages, in the whole, that are never found, though frequencies count them
    * @returns the whole, to be closed
-   * @throws ERR_ARGUMENT for no index and for indexes with different options, ERR_RANGE for a number out of range
+   * @throws ERR_ARGUMENT for no index and for indexes with different options or analysers, ERR_RANGE for a number out of range
    * @example
    * const builder = new Bm25Builder();
    * await builder.add(["the capital of France", "the capital of Peru"]);
@@ -112,7 +133,14 @@ export class Bm25Index {
     { excluded = new Int32Array() }: { readonly excluded?: Int32Array } = {},
   ): Bm25Index {
     const handles = indexes.map((index) => index.#handle);
-    return new Bm25Index(native().bm25IndexJoin(handles, excluded));
+    const joined = native().bm25IndexJoin(handles, excluded);
+    const [first = usualAnalyser, ...others] = indexes.map((index) => index.#analyser);
+    const other = others.find(({ rules, language }) => rules !== first.rules || language !== first.language);
+    if (other === undefined) return new Bm25Index(joined, first);
+    throw new SeekError(
+      "ERR_ARGUMENT",
+      `indexes: expected the language and rules of the first, ${first.language} and ${first.rules}, got ${other.language} and ${other.rules}`,
+    );
   }
 
   /** How many passages it holds. @throws ERR_STATE after close */
@@ -124,12 +152,15 @@ export class Bm25Index {
    * The passages with the highest sum over the query's terms; queries are spread over all cores.
    *
    * @param queries plain text
-   * @param options `topK` at most `size`
+   * @param options `topK` at most `size`; `stops`: whether stop words count where a query has no others, `@default true`
    * @returns ids (-1 where fewer passages share a term) and scores, each [Q, topK], best first; among equals the lower id
    * @throws ERR_RANGE, ERR_STATE after close
    */
-  async search(queries: readonly string[], { topK }: { readonly topK: number }): Promise<NativeHits> {
-    using cut = await cutTexts(queries);
+  async search(
+    queries: readonly string[],
+    { topK, stops = true }: { readonly topK: number; readonly stops?: boolean },
+  ): Promise<NativeHits> {
+    using cut = await cutTexts(queries, stops ? this.#analyser : { ...this.#analyser, stops });
     return await native().bm25IndexSearch(this.#handle, cut.handle, topK);
   }
 
@@ -146,7 +177,7 @@ export class Bm25Index {
    * @throws ERR_STATE after close
    */
   async frequencies(queries: readonly string[]): Promise<TermFrequencies> {
-    using cut = await cutTexts(queries);
+    using cut = await cutTexts(queries, this.#analyser);
     return await native().bm25IndexFrequencies(this.#handle, cut.handle);
   }
 
@@ -158,7 +189,7 @@ export class Bm25Index {
    * @throws ERR_RANGE for a whole that is smaller than the part, ERR_STATE after close
    */
   async within({ numPassages, numTerms }: Bm25Whole): Promise<Bm25Index> {
-    return new Bm25Index(await native().bm25IndexWithin(this.#handle, numPassages, numTerms));
+    return new Bm25Index(await native().bm25IndexWithin(this.#handle, numPassages, numTerms), this.#analyser);
   }
 
   /**
@@ -183,7 +214,7 @@ export class Bm25Index {
     queries: readonly string[],
     { topK, whole }: { readonly topK: number; readonly whole: TermFrequencies },
   ): Promise<{ readonly ids: Int32Array; readonly scores: Float64Array }> {
-    using cut = await cutTexts(queries);
+    using cut = await cutTexts(queries, this.#analyser);
     const { counts, frequencies } = whole;
     return await native().bm25IndexSearchPart(this.#handle, cut.handle, topK, counts, frequencies);
   }

@@ -8,7 +8,7 @@ import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { addToIndex } from "../../lib/index-folder/change/edit.ts";
 import { IndexExplainer } from "../../lib/index-folder/explain/explain.ts";
 import { openIndex } from "../../lib/index-folder/open.ts";
-import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
+import { termsOf, wordsOf } from "../../lib/text/analysis/words.ts";
 import { peoplePassages } from "../search/people.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-explain-"));
@@ -24,7 +24,7 @@ const queries = [0, 99, 250].map((row) => passages[row]!.text.slice(0, 60));
 
 /** The formula of native/search/words/bm25.h for one term and one passage. */
 function bm25(term: string, id: string): number {
-  const lists = passages.map(({ title, text }) => termsOf(wordsOf(`${title}\n${text}`)));
+  const lists = passages.map(({ title, text }) => termsOf(`${title}\n${text}`));
   const average = lists.reduce((sum, { length }) => sum + length, 0) / lists.length;
   const own = lists[passages.findIndex((passage) => passage.id === id)]!;
   const tf = own.filter((each) => each === term).length;
@@ -55,7 +55,7 @@ test("the parts of the words are the formula's, and add up to the score", async 
       assert.ok(Math.abs(words!.score - score) < 1e-4 * score);
       for (const { term, score: part } of words!.terms) {
         const times = wordsOf(doubled).filter((word) => word === term).length;
-        const expected = termsOf([term]).reduce((sum, each) => sum + times * bm25(each, id), 0);
+        const expected = termsOf(term).reduce((sum, each) => sum + times * bm25(each, id), 0);
         assert.ok(Math.abs(part - expected) < 1e-4, `${term} in ${id}: ${part}, expected ${expected}`);
       }
     }

@@ -7,7 +7,7 @@ import { indexedText } from "../../lib/corpus/passage.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { Bm25Builder, Bm25Index } from "../../lib/search/bm25.ts";
-import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
+import { meaningOf, termsOf } from "../../lib/text/analysis/words.ts";
 import { projectRoot } from "../project.ts";
 import { sharedData, skipWithoutData } from "../shared-data.ts";
 import { built, folder, plainBm25, wordyTexts } from "./plain-bm25.ts";
@@ -213,8 +213,10 @@ test("3,125 real questions have the ten hits of the plain formula over 9,733 pas
     const path = sharedData(`qa/flashrag-format/${name}_test.jsonl`);
     for await (const { question } of readQuestions(path)) queries.push(question);
   }
-  const termsIn = (text: string): string[] => termsOf(wordsOf(text));
-  const expected = plainTopTen(texts.map(termsIn), queries.map(termsIn));
+  const expected = plainTopTen(
+    texts.map((text) => meaningOf(text).terms),
+    queries.map((query) => termsOf(query)),
+  );
   const index = await built(texts);
   const { ids } = await index.search(queries, { topK: 10 });
   const found = queries.map((_, q) => [...ids.subarray(q * 10, q * 10 + 10)].filter((id) => id >= 0));

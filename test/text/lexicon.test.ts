@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
 import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
-import { termsOf, wordsOf } from "../../lib/text/words/words.ts";
+import { meaningOf, termsOf, wordsOf } from "../../lib/text/analysis/words.ts";
 import { randomFrom } from "../dice.ts";
 import { sharedData, skipWithoutData } from "../shared-data.ts";
 
@@ -32,15 +32,8 @@ test("words are folded: case, accents and apostrophes do not matter", () => {
 });
 
 test("terms drop stop words and endings", () => {
-  assert.deepEqual(termsOf(wordsOf("Who was running for the presidencies?")), ["run", "presid"]);
-  assert.deepEqual(termsOf(wordsOf("the of and")), []);
-});
-
-test("of Chinese and Japanese every two neighbouring characters are a term, of all else whole words", () => {
-  assert.deepEqual(termsOf(wordsOf("北京是首都")), ["北京", "京是", "是首", "首都"]);
-  assert.deepEqual(termsOf(wordsOf("2024年の大会 running")), ["2024", "年の", "の大", "大会", "run"]);
-  assert.deepEqual(termsOf(wordsOf("猫 ローマ")), ["猫", "ロー", "ーマ"]);
-  assert.equal(termsOf(wordsOf("서울은 수도")).length, 2);
+  assert.deepEqual(termsOf("Who was running for the presidencies?"), ["run", "presid"]);
+  assert.deepEqual(meaningOf("the of and").terms, []);
 });
 
 test("characters of all planes, between letters and between words, are cut as wordsOf cuts them", async () => {

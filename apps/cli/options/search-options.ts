@@ -40,6 +40,7 @@ const index = z.strictObject({
     .min(1)
     .optional()
     .describe("Candidates for each result that finer rows score again (4, for b1 20)."),
+  distinct: z.boolean().optional().describe("Of passages with equal texts finds the best alone."),
 });
 
 const retriever = z.strictObject({

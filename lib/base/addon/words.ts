@@ -20,8 +20,14 @@ export interface NativeLexicon {
     count: number,
     hasTitle: boolean,
   ): Promise<NativeCut>;
-  /** One line for each unknown token, in its order, with spaces between words and between terms. */
-  cutLearn(cut: Handle<"cutTexts">, words: string, terms: string): Promise<void>;
+  /** Of each a line for each unknown token, in its order, with spaces between words or terms. */
+  cutLearn(
+    cut: Handle<"cutTexts">,
+    words: string,
+    terms: string,
+    letters: string,
+    stops: string,
+  ): Promise<void>;
   /** The words of each text, with spaces between. */
   cutWords(cut: Handle<"cutTexts">): string[];
   cutClose(cut: Handle<"cutTexts">): void;

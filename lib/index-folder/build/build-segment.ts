@@ -4,11 +4,12 @@ import type { Passage } from "../../corpus/passage.ts";
 import { writePassageStore } from "../../corpus/passage-store.ts";
 import { HashedEmbedder } from "../../embed/hashed-embedder.ts";
 import { Bm25Builder } from "../../search/bm25.ts";
+import type { Analyser } from "../../text/analysis/words.ts";
 import { isThere, type Listener, type SegmentWork } from "./build-steps.ts";
 import { buildVectors, filesOf, layoutOf, recallOf } from "./build-vectors.ts";
 import { sizesOf } from "../change.ts";
 import type { EmbedderPlace, StoredRange } from "../embedders.ts";
-import { embedderSegment, type IndexSettings, type SegmentEntry } from "../manifest.ts";
+import { analyserOf, embedderSegment, type IndexSettings, type SegmentEntry } from "../manifest.ts";
 import { trackStage } from "./progress.ts";
 import { segmentFiles } from "../segment.ts";
 
@@ -48,10 +49,10 @@ const everyPassage = ({ store }: SegmentWork): StoredRange => ({ store, first: 0
 /** Indexes the passages by words. */
 export async function buildBm25(
   work: SegmentWork,
-  settings: NonNullable<IndexSettings["bm25"]>,
+  settings: IndexSettings,
 ): Promise<void> {
   const { path, store, signal } = work;
-  const builder = new Bm25Builder({ ...settings, scratch: path });
+  const builder = new Bm25Builder({ ...settings.bm25, analyser: analyserOf(settings), scratch: path });
   try {
     const onProgress = trackStage(work.onProgress, "bm25", { total: store.size });
     await builder.add(everyPassage(work), { onProgress, signal });
@@ -62,10 +63,13 @@ export async function buildBm25(
 }
 
 /** Learns the embedder from the passages. */
-export async function fitEmbedder(work: SegmentWork, dim: number): Promise<void> {
+export async function fitEmbedder(
+  work: SegmentWork,
+  { dim, analyser }: { readonly dim: number; readonly analyser: Analyser },
+): Promise<void> {
   const onProgress = trackStage(work.onProgress, "embedder", { total: work.store.size });
   const { signal } = work;
-  const embedder = await HashedEmbedder.fit(everyPassage(work), { dim, onProgress, signal });
+  const embedder = await HashedEmbedder.fit(everyPassage(work), { dim, analyser, onProgress, signal });
   try {
     await embedder.save(join(work.path, segmentFiles.embedder));
   } finally {
@@ -111,7 +115,7 @@ export async function buildSegment(
   { settings, place }: SegmentIndex,
 ): Promise<SegmentEntry> {
   const { bm25, dense } = settings;
-  if (bm25 && !(await isThere(join(work.path, segmentFiles.bm25)))) await buildBm25(work, bm25);
+  if (bm25 && !(await isThere(join(work.path, segmentFiles.bm25)))) await buildBm25(work, settings);
   if (dense) await buildVectors(work, dense, place);
   return describeSegment(name, work, settings);
 }

@@ -5,8 +5,9 @@ import { SeekError, throwIfAborted } from "../../base/errors.ts";
 import { indexedText, type Passage } from "../../corpus/passage.ts";
 import { PassageStore } from "../../corpus/passage-store.ts";
 import { HashedEmbedder } from "../../embed/hashed-embedder.ts";
+import type { Analyser } from "../../text/analysis/words.ts";
 import { buildSegment, fitEmbedder, storePassages } from "./build-segment.ts";
-import { isThere } from "./build-steps.ts";
+import { isThere, type SegmentWork } from "./build-steps.ts";
 import { type Change, changeFolder } from "../change.ts";
 import { type Corpus, type CorpusOptions, checkSplit, passagesOf, requirePassages, type Split } from "../corpus.ts";
 import {
@@ -17,7 +18,7 @@ import {
   type Part,
   writeBuildPlan,
 } from "../build-plan.ts";
-import { embedderSegment, type IndexPart, type Manifest } from "../manifest.ts";
+import { analyserOf, embedderSegment, type IndexPart, type IndexSettings, type Manifest } from "../manifest.ts";
 import type { OnIndexProgress } from "./progress.ts";
 import { segmentFiles } from "../segment.ts";
 import { type SettingsOptions, settingsKinds, settingsOf } from "./settings.ts";
@@ -84,13 +85,27 @@ async function* partOf(corpus: Corpus, place: IndexPart, options: CorpusOptions)
 }
 
 // The parts of a corpus are merged later, so all of them learn from the whole corpus and share one embedder.
-async function fitOnAll({ corpus, ...options }: BuildIndexOptions, path: string, dim: number): Promise<void> {
+async function fitOnAll(
+  { corpus, ...options }: BuildIndexOptions,
+  path: string,
+  { dim, analyser }: { readonly dim: number; readonly analyser: Analyser },
+): Promise<void> {
   async function* texts(): AsyncGenerator<string> {
     for await (const passage of passagesOf(corpus, options)) yield indexedText(passage);
   }
   const { signal } = options;
-  const embedder = await HashedEmbedder.fit(texts(), { dim, signal });
+  const embedder = await HashedEmbedder.fit(texts(), { dim, analyser, signal });
   await embedder.save(path).finally(() => embedder.close());
+}
+
+/** Makes the hashed embedder, where there is to be one and it is not there. */
+async function fitHashed(options: BuildIndexOptions, work: SegmentWork, settings: IndexSettings): Promise<void> {
+  const embedder = settings.dense?.embedder;
+  const path = join(work.path, segmentFiles.embedder);
+  if (embedder?.kind !== "hashed" || (await isThere(path))) return;
+  const fitted = { dim: embedder.dim, analyser: analyserOf(settings) };
+  if (options.part) await fitOnAll(options, path, fitted);
+  else await fitEmbedder(work, fitted);
 }
 
 async function buildFirst(
@@ -120,13 +135,9 @@ async function buildFirst(
   try {
     await checkUniqueIds([{ passages: store, removed: new Int32Array() }]);
     const work = { path, store, onProgress: options.onProgress, signal };
-    const { dense } = settings;
     const hashed = join(path, segmentFiles.embedder);
-    if (dense?.embedder.kind === "hashed" && !(await isThere(hashed))) {
-      if (part) await fitOnAll(options, hashed, dense.embedder.dim);
-      else await fitEmbedder(work, dense.embedder.dim);
-    }
-    const embedder = { hashed, verify: true, device: deviceOf(options) };
+    await fitHashed(options, work, settings);
+    const embedder = { hashed, analyser: analyserOf(settings), verify: true, device: deviceOf(options) };
     const segment = await buildSegment(name, work, { settings, place: embedder });
     return { format: "seekrl-index", version: 2, settings, part: place, segments: [segment] };
   } finally {

@@ -10,6 +10,7 @@ import {
   type VectorIndexKind,
 } from "../../search/vector-index.ts";
 import { type EncoderChoice, encoderKind, encoderSettings } from "../embedders.ts";
+import { type Language, languages } from "../../text/analysis/languages.ts";
 import type { DenseSettings, EmbedderSettings, IndexSettings } from "../manifest.ts";
 
 /** How to embed the passages and to search the vectors. */
@@ -32,6 +33,11 @@ export interface DenseOptions {
 
 /** What an index holds of its passages; `false` leaves a kind out. */
 export interface SettingsOptions {
+  /**
+   * Of the texts, ISO 639-1: whose stop words are left out and whose endings are taken off, in words of its script.
+   * `auto`: of each word's script the usual one, which for Latin letters is English. @default "auto"
+   */
+  readonly language?: Language;
   /** @default {} */
   readonly bm25?: Bm25Options | false;
   /** @default {} */
@@ -52,6 +58,7 @@ const graphKind = optionsOf<GraphOptions>({
 
 /** What {@link SettingsOptions} hold. */
 export const settingsKinds: OptionKinds<SettingsOptions> = {
+  language: languages,
   bm25: orFalse(optionsOf<Bm25Options>({ k1: "number", b: "number" })),
   dense: orFalse(
     optionsOf<DenseOptions>({
@@ -103,10 +110,10 @@ async function denseSettings(options: DenseOptions, segment: string): Promise<De
  * @throws ERR_RANGE, ERR_ARGUMENT for options that cannot be; for an encoder what opening it throws
  */
 export async function settingsOf(
-  { bm25 = {}, dense = {} }: SettingsOptions,
+  { language = "auto", bm25 = {}, dense = {} }: SettingsOptions,
   segment: string,
 ): Promise<IndexSettings> {
-  const settings: IndexSettings = {};
+  const settings: IndexSettings = { analyser: { rules: 2, language } };
   if (bm25 !== false) {
     new Bm25Builder(bm25).close();
     settings.bm25 = { k1: bm25.k1 ?? 1.2, b: bm25.b ?? 0.75 };

@@ -106,7 +106,7 @@ export async function writeCopy(
   const store = await PassageStore.open(join(path, segmentFiles.passages));
   try {
     const work = { path, store, onProgress, signal };
-    if (settings.bm25) await buildBm25(work, settings.bm25);
+    if (settings.bm25) await buildBm25(work, settings);
     if (settings.dense) await mergeVectors(work, settings.dense, vectorsOf(ranges));
     const segment = await describeSegment(name, work, settings);
     return { format: "seekrl-index", version: 2, settings, segments: [segment] };

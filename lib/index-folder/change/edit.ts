@@ -8,7 +8,7 @@ import { buildSegment, storePassages } from "../build/build-segment.ts";
 import type { Listener } from "../build/build-steps.ts";
 import { changeFolder, sizesOf } from "../change.ts";
 import { type Corpus, checkSplit, passagesOf, requirePassages, type Split } from "../corpus.ts";
-import { embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "../manifest.ts";
+import { analyserOf, embedderSegment, type Manifest, type SegmentEntry, segmentFolder } from "../manifest.ts";
 import { needManifest, openFiles } from "../open.ts";
 import { type Segment, segmentFiles } from "../segment.ts";
 import { checkUniqueIds } from "../unique-ids.ts";
@@ -82,7 +82,8 @@ export async function addToIndex(
       const { settings } = current;
       const fitted = segmentFolder({ name: embedderSegment(settings) ?? "" });
       const { encoder, device } = options;
-      const place = { hashed: join(folder, fitted, segmentFiles.embedder), verify: true, encoder, device };
+      const hashed = join(folder, fitted, segmentFiles.embedder);
+      const place = { hashed, analyser: analyserOf(settings), verify: true, encoder, device };
       const segment = await buildSegment(name, { path, store, ...options }, { settings, place });
       return { ...current, segments: [...current.segments, segment] };
     } finally {

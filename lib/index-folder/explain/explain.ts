@@ -4,7 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { type CorpusReport, reportOf } from "../../corpus/report.ts";
 import { Bm25Index } from "../../search/bm25.ts";
 import type { Hit } from "../../search/search.ts";
-import { wordsOf } from "../../text/words/words.ts";
+import { queryWords } from "../../text/analysis/words.ts";
 import {
   type Finder,
   findRows,
@@ -14,7 +14,7 @@ import {
   readHits,
   type SearchMode,
 } from "../find.ts";
-import { countLive, type Manifest } from "../manifest.ts";
+import { analyserOf, countLive, type Manifest } from "../manifest.ts";
 import { modesOf, needManifest, type OpenedIndex, openFiles } from "../open.ts";
 
 /** How a passage fares in one ranking. */
@@ -154,7 +154,8 @@ export class IndexExplainer {
   /** What each word of the query adds to the hits: an index in which nothing else is found is asked for it alone. */
   async #termScores(query: string, hits: readonly RowHit[]) {
     const { bm25, segments } = this.#files;
-    const counts = wordCounts(query);
+    const { words, areStops } = queryWords(query, analyserOf(this.manifest.settings));
+    const counts = countsOf(words);
     if (bm25 === undefined || hits.length === 0) return [];
     const rows = new Set(hits.map(({ row }) => row));
     const firsts = firstRows(segments);
@@ -168,7 +169,7 @@ export class IndexExplainer {
     }
     const only = Bm25Index.join([bm25], { excluded: others });
     try {
-      const found = await only.search([...counts.keys()], { topK: rows.size });
+      const found = await only.search([...counts.keys()], { topK: rows.size, stops: areStops });
       return [...counts].map(([term, times], q) => {
         const own = Array.from({ length: rows.size }, (_, i) => q * rows.size + i);
         const scores = own.map((i) => [found.ids[i] ?? -1, times * (found.scores[i] ?? 0)] as const);
@@ -180,10 +181,10 @@ export class IndexExplainer {
   }
 }
 
-/** The words of a query and how often each stands there: a term that is said twice counts twice. */
-function wordCounts(query: string): Map<string, number> {
+/** How often each word stands in a query: a term that is said twice counts twice. */
+function countsOf(words: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
-  for (const word of wordsOf(query)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
   return counts;
 }
 

@@ -7,16 +7,16 @@ import { segmentFiles } from "../segment.ts";
 
 /** Settings and embedder in a few letters; where an embedder stands, and how vectors are searched, is no matter. */
 export async function planOf(folder: string, { settings }: Manifest): Promise<string> {
-  const { bm25, dense } = settings;
-  if (dense === undefined) return digestOf({ bm25 });
+  const { analyser, bm25, dense } = settings;
+  if (dense === undefined) return digestOf({ bm25, analyser });
   const { kind: _, graph: __, embedder, ...form } = dense;
   const name = embedderSegment(settings);
   if (embedder.kind === "encoder") {
     const { path: ___, signature: ____, ...content } = embedder;
-    return digestOf({ bm25, form, content });
+    return digestOf({ bm25, form, content, analyser });
   }
   const file = join(folder, segmentFolder({ name: name ?? "" }), segmentFiles.embedder);
-  return digestOf({ bm25, form, content: digestOf((await readBytes(file)).toString("base64")) });
+  return digestOf({ bm25, form, content: digestOf((await readBytes(file)).toString("base64")), analyser });
 }
 
 /** The first 128 bits of SHA-256 over a value's JSON. */

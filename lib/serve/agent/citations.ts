@@ -1,5 +1,5 @@
 /** Which passages an agent's answer stands in, word for word. */
-import { termsOf, wordsOf } from "../../text/words/words.ts";
+import { meaningOf, termsOf, wordsOf } from "../../text/analysis/words.ts";
 import type { FoundPassage } from "../reply/reply.ts";
 
 /** A part of an answer that stands in a passage. */
@@ -46,7 +46,7 @@ export function citationsOf(
   passages: readonly FoundPassage[],
   asked: readonly string[],
 ): Citation[] {
-  const wanted = new Set(termsOf(wordsOf(asked.join(" "))));
+  const wanted = new Set(termsOf(asked.join(" ")));
   const cite = (stretch: Stretch): Citation[] => citationsFor(answer, stretch, { passages, wanted });
   const whole = cite({ start: 0, end: answer.length });
   if (whole.length > 0) return whole;
@@ -64,10 +64,10 @@ interface Sources {
 
 function citationsFor(answer: string, around: Stretch, { passages, wanted }: Sources): Citation[] {
   const { start, end } = trimmed(answer, around);
-  const words = wordsIn(answer.slice(start, end));
-  const own = new Set(termsOf(words));
-  if (own.size === 0 || words.every((word) => judgements.has(word))) return [];
   const text = answer.slice(start, end);
+  const words = wordsIn(text);
+  const own = new Set(meaningOf(text).terms);
+  if (own.size === 0 || words.every((word) => judgements.has(word))) return [];
   const quotes = distinct(passages).flatMap((passage) => {
     const sentences = sentencesOf(passage.text).filter((sentence) => holds(sentence, { words, text }));
     const ranked = sentences.map((quote) => ({
@@ -91,7 +91,7 @@ function numShared(
   wanted: ReadonlySet<string>,
   own: ReadonlySet<string>,
 ): number {
-  const terms = new Set(termsOf(wordsOf(`${title} ${sentence}`)));
+  const terms = new Set(meaningOf(`${title} ${sentence}`).terms);
   return [...terms].filter((term) => wanted.has(term) && !own.has(term)).length;
 }
 

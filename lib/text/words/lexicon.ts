@@ -4,7 +4,7 @@ import type { Handle } from "../../base/addon/handle.ts";
 import { native } from "../../base/addon/native.ts";
 import { batchesOf } from "../../base/batches.ts";
 import { throwIfAborted } from "../../base/errors.ts";
-import { termsOf, wordsOf } from "./words.ts";
+import { type Analyser, type Meaning, meaningOf, usualAnalyser } from "../analysis/words.ts";
 
 /** Passages of a store by number, read natively: title and text as two lines of one text. */
 export interface PassageRange {
@@ -61,8 +61,7 @@ interface Rules {
   readonly separators: "words" | "spaces";
   /** Whether a passage's title counts, as a line before its text. */
   readonly hasTitle: boolean;
-  /** The words of a raw token, and the terms that are looked for. */
-  readonly meaningOf: (token: string) => readonly [words: readonly string[], terms: readonly string[]];
+  readonly meaningOf: (token: string) => Meaning;
 }
 
 /** Native tables of what raw tokens mean, in bounded memory. */
@@ -98,37 +97,42 @@ export class Lexicon {
   }
 
   async #learn(cut: Handle<"cutTexts">, unknown: string): Promise<void> {
-    const words: string[] = [];
-    const terms: string[] = [];
+    const meanings: Meaning[] = [];
     for (const [i, token] of unknown.split("\n").entries()) {
       // The event loop must not wait for thousands of stems.
       if (i % tokensPerTurn === tokensPerTurn - 1) await setImmediate();
-      const [ownWords, ownTerms] = this.#rules.meaningOf(token);
-      words.push(ownWords.join(" "));
-      terms.push(ownTerms.join(" "));
+      meanings.push(this.#rules.meaningOf(token));
     }
-    await native().cutLearn(cut, words.join("\n"), terms.join("\n"));
+    const lines = (part: keyof Meaning): string =>
+      meanings.map((meaning) => meaning[part].join(" ")).join("\n");
+    await native().cutLearn(cut, lines("words"), lines("terms"), lines("letters"), lines("stops"));
   }
 }
 
-const searchLexicon = new Lexicon({
-  separators: "words",
-  hasTitle: true,
-  meaningOf: (token) => {
-    const words = wordsOf(token);
-    return [words, termsOf(words)];
-  },
-});
+const searchLexicons = new Map<string, Lexicon>();
+
+function lexiconOf(analyser: Analyser): Lexicon {
+  const key = JSON.stringify([analyser.rules, analyser.language, analyser.stops]);
+  const known = searchLexicons.get(key);
+  if (known) return known;
+  const lexicon = new Lexicon({
+    ...{ separators: "words", hasTitle: true },
+    meaningOf: (token) => meaningOf(token, analyser),
+  });
+  searchLexicons.set(key, lexicon);
+  return lexicon;
+}
 
 /**
  * Cuts texts into the words and terms of search, on the search threads.
  *
  * @param texts strings, or passages of a store, which never cross into JavaScript
+ * @param analyser the same for passages and queries, `@default usualAnalyser`
  * @returns what BM25 and the hashed embedder take, in the same order; to be disposed of
  * @throws ERR_RANGE for passages that are not there, ERR_STATE for a closed store
  */
-export function cutTexts(texts: TextSource): Promise<CutTexts> {
-  return searchLexicon.cut(texts);
+export function cutTexts(texts: TextSource, analyser: Analyser = usualAnalyser): Promise<CutTexts> {
+  return lexiconOf(analyser).cut(texts);
 }
 
 async function* batchesIn(texts: TextStream): AsyncGenerator<TextSource> {

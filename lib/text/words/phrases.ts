@@ -9,7 +9,7 @@ const answerLexicon = new Lexicon({
   hasTitle: false,
   meaningOf: (token) => {
     const words = answerWords(token);
-    return [words, words];
+    return { words, terms: words, letters: [], stops: [] };
   },
 });
 

@@ -2,7 +2,7 @@
 import { checkOptions } from "../../base/check-options.ts";
 import { zod } from "../../base/on-first-use.ts";
 import type { Passage } from "../../corpus/passage.ts";
-import { termsOf, wordsOf } from "../../text/words/words.ts";
+import { meaningOf } from "../../text/analysis/words.ts";
 import { type Tool, type ToolOutput, tool } from "../tool.ts";
 import { type ToolWording, wordingKinds } from "./calculator.ts";
 import type { Library, Shelved } from "./library.ts";
@@ -66,11 +66,11 @@ interface Part {
 }
 
 async function partsAbout(document: Shelved, about: string, maxParts: number): Promise<Part[]> {
-  const wanted = new Set(termsOf(wordsOf(about)));
+  const wanted = new Set(meaningOf(about).terms);
   const passages = await document.read(0, maxCompared);
   const parts = passages.map((passage, i) => ({ number: i + 1, passage }));
   const shared = passages.map(({ text }) => {
-    const terms = new Set(termsOf(wordsOf(text)));
+    const terms = new Set(meaningOf(text).terms);
     return [...wanted].filter((term) => terms.has(term)).length;
   });
   return parts

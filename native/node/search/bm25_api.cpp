@@ -26,7 +26,7 @@ Napi::Value bm25_builder_create(const Napi::CallbackInfo& info) {
 Napi::Value bm25_builder_add(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(info.Env(), search_queue(), [builder = held<Bm25Builder>(info[0]), passages = held<CutTexts>(info[1])] {
-      for (int64_t i = 0; i < passages->count(); ++i) builder->add(passages->meanings(i));
+      for (int64_t i = 0; i < passages->count(); ++i) builder->add(passages->meanings(i), passages->num_title(i));
     });
   });
 }

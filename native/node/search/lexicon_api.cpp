@@ -64,19 +64,19 @@ Napi::Value lexicon_cut_passages(const Napi::CallbackInfo& info) {
     auto cut = std::make_shared<CutTexts>(held<Lexicon>(info[0]), count);
     return post_cut(info.Env(), cut, [=](int64_t i) {
       const auto passage = store->at(first + i);
-      if (has_title) cut->cut(i, passage.title);
+      if (has_title) cut->cut_title(i, passage.title);
       cut->cut(i, passage.text);
     });
   });
 }
 
-// (cut, words, terms), a line for each unknown token
+// (cut, words, terms, letters, stops), a line for each unknown token
 Napi::Value cut_learn(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
     return post(info.Env(), search_queue(),
-                [cut = held<CutTexts>(info[0]), words = to_text(info[1], "words"), terms = to_text(info[2], "terms")] {
-                  cut->learn(words, terms);
-                });
+                [cut = held<CutTexts>(info[0]), words = to_text(info[1], "words"), terms = to_text(info[2], "terms"),
+                 letters = to_text(info[3], "letters"),
+                 stops = to_text(info[4], "stops")] { cut->learn({words, terms, letters, stops}); });
   });
 }
 

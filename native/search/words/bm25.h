@@ -14,7 +14,8 @@ namespace seekrl::search {
 // Robertson's BM25 with Lucene's idf, which is never negative. For a term that occurs `tf` times in a passage of `dl`
 // terms, and in `df` of N passages:
 //   ln(1 + (N - df + 0.5) / (df + 0.5)) * (tf / (tf + k1 * (1 - b + b * dl / average dl)))
-// The second factor is the term's impact.
+// The second factor is the term's impact. Letters within longer terms and the stop words of titles are terms too, but
+// add nothing to dl: whatever asks for other terms is scored as if they were not there.
 struct Bm25Options {
   double k1 = 1.2;
   double b = 0.75;

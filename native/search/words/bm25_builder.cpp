@@ -129,14 +129,16 @@ Bm25Builder::Bm25Builder(const Bm25Options& options, std::string scratch, int64_
   require(max_bytes >= 1 << 20, ErrorCode::kRange, "maxBytes: expected at least ", 1 << 20, ", got ", max_bytes);
 }
 
-void Bm25Builder::add(const std::vector<const Meaning*>& text) {
+void Bm25Builder::add(const std::vector<const Meaning*>& text, size_t num_title) {
   require(!is_saved_, ErrorCode::kState, "bm25: the builder has saved its index");
   require(num_passages_ < std::numeric_limits<int32_t>::max(), ErrorCode::kRange, "bm25: too many passages");
   ids_.clear();
-  for_each_term(text, [&](uint64_t term) { ids_.push_back(terms_.number_of(term)); });
+  const auto add_term = [&](uint64_t term) { ids_.push_back(terms_.number_of(term)); };
+  const size_t num_letters = for_each_term_or_letter(text, add_term);
+  const auto length = static_cast<uint32_t>(ids_.size() - num_letters);
+  for_each_stop(text, num_title, add_term);
   counts_.resize(terms_.terms().size());
   std::sort(ids_.begin(), ids_.end());
-  const auto length = static_cast<uint32_t>(ids_.size());
   for (size_t i = 0; i < ids_.size();) {
     const size_t first = i;
     while (i < ids_.size() && ids_[i] == ids_[first]) ++i;

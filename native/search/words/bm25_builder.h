@@ -49,8 +49,9 @@ class Bm25Builder {
   // scratch: a path on the file system that takes the runs.
   Bm25Builder(const Bm25Options& options, std::string scratch, int64_t max_bytes);
 
-  // One passage; passages are numbered from 0. ERR_STATE after `save`.
-  void add(const std::vector<const Meaning*>& text);
+  // One passage, whose title is the first `num_title` of its meanings; passages are numbered from 0. ERR_STATE after
+  // `save`.
+  void add(const std::vector<const Meaning*>& text, size_t num_title);
   void save(const std::string& path);
 
  private:

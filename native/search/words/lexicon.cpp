@@ -74,12 +74,12 @@ const Meaning* Lexicon::find(std::string_view token) const {
   return find_in(*slots_.load(std::memory_order_acquire), token, hash_string(token));
 }
 
-const Meaning* Lexicon::learn(std::string_view token, std::string_view words, std::string_view terms) {
+const Meaning* Lexicon::learn(std::string_view token, const TokenTexts& texts) {
   const uint64_t hash = hash_string(token);
   std::lock_guard lock(mutex_);
   if (const Meaning* known = find_in(*slots_, token, hash)) return known;
   if (2 * ++num_meanings_ > tables_.back()->mask) grow();
-  const Meaning* meaning = copy(token, words, terms, hash);
+  const Meaning* meaning = copy(token, texts, hash);
   put(*tables_.back(), meaning);
   return meaning;
 }
@@ -107,9 +107,17 @@ std::byte* Lexicon::allocate(size_t num_bytes) {
   return blocks_.back().get() + num_free_;
 }
 
-const Meaning* Lexicon::copy(std::string_view token, std::string_view words, std::string_view terms, uint64_t hash) {
+const Meaning* Lexicon::copy(std::string_view token, const TokenTexts& texts, uint64_t hash) {
+  const std::string_view words = texts.words;
   std::vector<uint64_t> hashes;
-  for_each_word(terms, [&](std::string_view term) { hashes.push_back(hash_term(term)); });
+  const auto num_added = [&](std::string_view list) {
+    const size_t before = hashes.size();
+    for_each_word(list, [&](std::string_view term) { hashes.push_back(hash_term(term)); });
+    return static_cast<uint32_t>(hashes.size() - before);
+  };
+  const uint32_t num_terms = num_added(texts.terms);
+  const uint32_t num_letters = num_added(texts.letters);
+  const uint32_t num_stops = num_added(texts.stops);
   const size_t num_term_bytes = hashes.size() * sizeof(uint64_t);
   std::byte* bytes = allocate(sizeof(Meaning) + num_term_bytes + token.size() + words.size());
   auto* own_terms = reinterpret_cast<uint64_t*>(bytes + sizeof(Meaning));
@@ -117,12 +125,14 @@ const Meaning* Lexicon::copy(std::string_view token, std::string_view words, std
   std::copy(hashes.begin(), hashes.end(), own_terms);
   std::copy(token.begin(), token.end(), text);
   std::copy(words.begin(), words.end(), text + token.size());
-  return new (bytes) Meaning{
-      hash, {text, token.size()}, {text + token.size(), words.size()}, own_terms, static_cast<uint32_t>(hashes.size())};
+  const std::string_view own_token(text, token.size()), own_words(text + token.size(), words.size());
+  return new (bytes) Meaning{hash, own_token, own_words, own_terms, num_terms, num_letters, num_stops};
 }
 
 CutTexts::CutTexts(std::shared_ptr<Lexicon> lexicon, int64_t num_texts)
-    : lexicon_(std::move(lexicon)), texts_(static_cast<size_t>(num_texts)) {}
+    : lexicon_(std::move(lexicon)),
+      texts_(static_cast<size_t>(num_texts)),
+      num_title_(static_cast<size_t>(num_texts)) {}
 
 void CutTexts::cut(int64_t i, std::string_view text) {
   auto& meanings = texts_[static_cast<size_t>(i)];
@@ -136,6 +146,11 @@ void CutTexts::cut(int64_t i, std::string_view text) {
   });
 }
 
+void CutTexts::cut_title(int64_t i, std::string_view title) {
+  cut(i, title);
+  num_title_[static_cast<size_t>(i)] = meanings(i).size();
+}
+
 std::string CutTexts::unknown() {
   std::string tokens;
   for (const std::string* token : order_) {
@@ -145,14 +160,17 @@ std::string CutTexts::unknown() {
   return tokens;
 }
 
-void CutTexts::learn(std::string_view words, std::string_view terms) {
-  for (const auto* lines : {&words, &terms}) {
-    const auto num_lines = static_cast<size_t>(std::count(lines->begin(), lines->end(), '\n')) + 1;
+void CutTexts::learn(const TokenTexts& lines) {
+  for (const auto& list : {lines.words, lines.terms, lines.letters, lines.stops}) {
+    const auto num_lines = static_cast<size_t>(std::count(list.begin(), list.end(), '\n')) + 1;
     require(num_lines == order_.size(), ErrorCode::kArgument, "lexicon: expected ", order_.size(), " lines, got ",
             num_lines);
   }
+  TokenTexts left = lines;
   for (const std::string* token : order_) {
-    const Meaning* meaning = lexicon_->learn(*token, take_line(words), take_line(terms));
+    const TokenTexts own = {take_line(left.words), take_line(left.terms), take_line(left.letters),
+                            take_line(left.stops)};
+    const Meaning* meaning = lexicon_->learn(*token, own);
     for (const auto [text, at] : unknown_[*token]) texts_[text][at] = meaning;
   }
   order_.clear();

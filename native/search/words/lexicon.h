@@ -1,4 +1,6 @@
 // What the raw tokens of text mean: folded words and search terms, learnt once from TypeScript, where the rules are.
+// Two sorts of terms are kept apart. Letters stand within longer terms (of scripts without spaces) and add nothing to a
+// passage's length; stop words count in titles, and in queries that have no other words.
 //
 // A raw token is a run of bytes between separators. The rules (folding accents and case, dropping articles) never look
 // across a separator, so the words of a text are the words of its raw tokens, one after another.
@@ -41,14 +43,39 @@ struct Meaning {
   uint64_t hash;
   std::string_view token;
   std::string_view words;  // with one space between
-  const uint64_t* terms;   // hash_term of each
-  uint32_t num_terms;
+  const uint64_t* terms;   // hash_term of each; then those of letters, then those of stop words
+  uint32_t num_terms, num_letters, num_stops;
 };
 
 template <class Use>
 void for_each_term(const std::vector<const Meaning*>& text, Use use) {
   for (const Meaning* meaning : text) std::for_each_n(meaning->terms, meaning->num_terms, use);
 }
+
+// Terms and letters, those of a token together; returns how many letters there were.
+template <class Use>
+size_t for_each_term_or_letter(const std::vector<const Meaning*>& text, Use use) {
+  size_t num_letters = 0;
+  for (const Meaning* meaning : text) {
+    std::for_each_n(meaning->terms, meaning->num_terms + meaning->num_letters, use);
+    num_letters += meaning->num_letters;
+  }
+  return num_letters;
+}
+
+// The stop words of the first `num_meanings`.
+template <class Use>
+void for_each_stop(const std::vector<const Meaning*>& text, size_t num_meanings, Use use) {
+  for (size_t i = 0; i < num_meanings; ++i) {
+    const Meaning& meaning = *text[i];
+    std::for_each_n(meaning.terms + meaning.num_terms + meaning.num_letters, meaning.num_stops, use);
+  }
+}
+
+// What is learnt of a token: each a list with one space between.
+struct TokenTexts {
+  std::string_view words, terms, letters, stops;
+};
 
 // Grows only. Any number of threads may read while others learn.
 class Lexicon {
@@ -59,8 +86,8 @@ class Lexicon {
 
   // Null for a token that nobody has learnt.
   const Meaning* find(std::string_view token) const;
-  // words, terms: with one space between. Gives what is known already if another thread was first.
-  const Meaning* learn(std::string_view token, std::string_view words, std::string_view terms);
+  // Gives what is known already if another thread was first.
+  const Meaning* learn(std::string_view token, const TokenTexts& texts);
 
   size_t num_bytes() const { return num_bytes_; }
 
@@ -73,7 +100,7 @@ class Lexicon {
   static const Meaning* find_in(const Slots& slots, std::string_view token, uint64_t hash);
   static void put(const Slots& slots, const Meaning* meaning);
   std::byte* allocate(size_t num_bytes);
-  const Meaning* copy(std::string_view token, std::string_view words, std::string_view terms, uint64_t hash);
+  const Meaning* copy(std::string_view token, const TokenTexts& texts, uint64_t hash);
   void grow();
 
   const Separators separators_;
@@ -91,15 +118,18 @@ class CutTexts {
  public:
   CutTexts(std::shared_ptr<Lexicon> lexicon, int64_t num_texts);
 
-  // Appends to text `i`, as if behind a separator.
+  // Appends to text `i`, as if behind a separator; a title comes first.
   void cut(int64_t i, std::string_view text);
+  void cut_title(int64_t i, std::string_view title);
   // The tokens that the lexicon lacks, each once, with line feeds between; empty when it lacks none.
   std::string unknown();
-  // The words and the terms of each of them in that order, with line feeds between.
-  void learn(std::string_view words, std::string_view terms);
+  // What each of them means in that order, with line feeds between.
+  void learn(const TokenTexts& lines);
 
   int64_t count() const { return static_cast<int64_t>(texts_.size()); }
   const std::vector<const Meaning*>& meanings(int64_t i) const { return texts_[static_cast<size_t>(i)]; }
+  // How many of its meanings are its title's.
+  size_t num_title(int64_t i) const { return num_title_[static_cast<size_t>(i)]; }
 
  private:
   struct Place {
@@ -108,6 +138,7 @@ class CutTexts {
 
   std::shared_ptr<Lexicon> lexicon_;
   std::vector<std::vector<const Meaning*>> texts_;
+  std::vector<size_t> num_title_;
   std::mutex mutex_;  // of `unknown_` and `order_`
   std::unordered_map<std::string, std::vector<Place>> unknown_;
   std::vector<const std::string*> order_;

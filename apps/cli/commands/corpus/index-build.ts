@@ -1,6 +1,7 @@
 /** `seekrl index build`: a corpus becomes an index folder. */
 import { z } from "zod";
 import type { BuildIndexOptions } from "../../../../lib/index-folder/build/build.ts";
+import { languages } from "../../../../lib/text/analysis/languages.ts";
 import { command, UsageError } from "../../command.ts";
 import { fetchedFile } from "../../fetch/fetched-file.ts";
 import { modelFolder } from "../../fields.ts";
@@ -17,6 +18,12 @@ const options = z.strictObject({
     .string()
     .describe("file or folder: JSON Lines, JSON, TSV, parquet, text; gzip too; a file's address is fetched"),
   out: z.string().describe("folder to write"),
+  language: z
+    .enum(languages)
+    .default("auto")
+    .describe(
+      "of the texts, as in de: whose stop words and endings do not count; auto: by each word's script",
+    ),
   bm25: z.boolean().default(true).describe("leaves out the index by words"),
   k1: z.number().min(0).default(1.2).describe("BM25: how soon repetitions stop counting"),
   b: z.number().min(0).max(1).default(0.75).describe("BM25: how much length counts"),
@@ -50,7 +57,7 @@ export const indexBuildCommand = command({
   name: "index build",
   summary: "builds a search index from a corpus: by words, by vectors, or both",
   options,
-  run: async ({ corpus, out, bm25, k1, b, dense, dim, dtype, part, resume, ...given }, io) => {
+  run: async ({ corpus, out, language, bm25, k1, b, dense, dim, dtype, part, resume, ...given }, io) => {
     const { buildIndex } = await import("../../../../lib/index-folder/build/build.ts");
     const { countLive } = await import("../../../../lib/index-folder/manifest.ts");
     const embedder = embedderOf(given);
@@ -58,6 +65,7 @@ export const indexBuildCommand = command({
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       buildIndex({
         ...{ corpus: source, out, resume, ...listener, ...partOf(part), ...splitOf(given) },
+        language,
         bm25: bm25 && { k1, b },
         dense: dense !== "none" && { embedder, kind: dense, dim, dtype },
       }),

@@ -6,11 +6,11 @@ import type { IndexInfo } from "../../../../lib/index-folder/info.ts";
 import { command } from "../../command.ts";
 
 function describe({ passages, removed, bytes, settings, segments }: IndexInfo): string {
-  const { bm25, dense } = settings;
+  const { analyser, bm25, dense } = settings;
   const lines = [
     `passages  ${passages}${removed === 0 ? "" : `, and ${removed} removed`}`,
     `size      ${bytesText(bytes)}`,
-    `by words  ${bm25 ? `BM25, k1 ${bm25.k1}, b ${bm25.b}` : "no"}`,
+    `by words  ${bm25 ? `BM25, k1 ${bm25.k1}, b ${bm25.b}, language ${analyser?.language ?? "en, first rules"}` : "no"}`,
     `vectors   ${dense ? `${dense.embedder.kind === "hashed" ? "hashed" : dense.embedder.path}, width ${dense.embedder.dim}, ${dense.dtype}, ${dense.metric}` : "no"}`,
     ...segments.map((each) => {
       const parts = [

@@ -11,7 +11,10 @@ import { corpus, folder, index, model, noScores, questions } from "../../tiny-co
 
 test("an index is built, searched, and evaluated over", async () => {
   const built = await runJson("index", "build", "--corpus", corpus, "--out", index);
-  assert.deepEqual([built.passages, Object.keys(built.settings as object)], [2, ["bm25", "dense"]]);
+  assert.deepEqual(
+    [built.passages, Object.keys(built.settings as object)],
+    [2, ["analyser", "bm25", "dense"]],
+  );
 
   const { results } = (await runJson(
     "search",
