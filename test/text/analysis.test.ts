@@ -150,9 +150,9 @@ test("every language has its rules, and cuts words of any script", () => {
   }
 });
 
-test("a run of a million letters is cut", () => {
-  const { terms, letters } = meaningOf("猫".repeat(1_000_000));
-  assert.deepEqual([terms.length, letters.length], [999_999, 1_000_000]);
+test("a run of 200,000 letters is cut", () => {
+  const { terms, letters } = meaningOf("猫".repeat(200_000));
+  assert.deepEqual([terms.length, letters.length], [199_999, 200_000]);
 });
 
 test("stop words alone are terms of a query, like no other term", () => {
