@@ -63,7 +63,7 @@ async function* replyOf(
   checkAsked(parts.id, request);
   const question = questionOf(request.messages);
   const own = withVariables(parts, request);
-  const need = needOf(own, question, request.n);
+  const need = await needOf(own, question, request.n);
   const { n, seed = randomInt(seedBound), budget = {}, maxTokens = Number.POSITIVE_INFINITY } = request;
   const sampling = { ...parts.sampling, ...defined(request.sampling) };
   const choices = Array.from({ length: n }, (_, choice) => ({
@@ -110,15 +110,15 @@ function withVariables(parts: AgentModelParts, { templateVariables: asked }: Rep
 }
 
 /** What it may hold of the cache. @throws Refusal for a conversation that leaves no room for a turn */
-function needOf(
+async function needOf(
   { recipe, tokenizer, chatTemplate, engine, contextTokens }: AgentModelParts,
   question: string,
   n: number,
-): CacheNeed {
+): Promise<CacheNeed> {
   const { format, limits } = recipe;
   const most = Math.min(limits.maxTokens, contextTokens, engine.maxTokens ?? contextTokens);
   const prompt = promptText(format, question, chatTemplate);
-  const { length } = promptIdsOf(prompt, most, (text) => tokenizer.encode(text, { beginsText: true }));
+  const { length } = await promptIdsOf(prompt, { tokenizer, contextTokens: most, form: { kind: "prompt" } });
   if (length < most) return { numPromptTokens: length, maxTokens: most - length, n };
   const message = `expected fewer than ${most} tokens with the agent's prompt, got ${length}`;
   throw refused(["messages"], message, "context_length_exceeded");

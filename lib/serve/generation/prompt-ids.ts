@@ -1,22 +1,76 @@
 /** The ids of prompts, whose texts may be far longer than any model reads. */
+import { Worker } from "node:worker_threads";
+import { onFirstUse } from "../../base/on-first-use.ts";
+import { SeekError } from "../../base/errors.ts";
 import { idsWithin } from "../../text/tokenizers/ids-within.ts";
+import { pathOf, type Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import { Refusal } from "../http/refusal.ts";
+import { type EncodeForm, type EncodeReply, type EncodeTask, encoded } from "./encode-thread.ts";
+
+/** A text up to here is encoded where it is, characters: some milliseconds, whatever stands in it. */
+const shortLength = 1 << 13;
+
+/** How a prompt becomes ids. */
+interface PromptReader {
+  readonly tokenizer: Pick<Tokenizer, "encode"> & { readonly vocabSize?: number | undefined };
+  /** Longest conversation of the model. */
+  readonly contextTokens: number;
+  readonly form: EncodeForm;
+}
 
 /**
- * Encodes a prompt, in a time that depends on the context rather than on the text.
+ * Encodes a prompt, in a time that depends on the context rather than on the text; a long one on a thread of its own, where
+ * the tokenizer was loaded from files.
  *
  * @param text - of the prompt
- * @param contextTokens - longest conversation of the model
- * @param encode - turns a text into ids
  * @throws Refusal for a text that is far longer than the context
  */
-export function promptIdsOf(
-  text: string,
-  contextTokens: number,
-  encode: (text: string) => Int32Array,
-): Int32Array {
-  const ids = idsWithin(text, contextTokens, encode);
+export async function promptIdsOf(text: string, reader: PromptReader): Promise<Int32Array> {
+  const { contextTokens: most, tokenizer, form } = reader;
+  const path = text.length > shortLength ? pathOf(tokenizer) : undefined;
+  const ids =
+    path === undefined
+      ? idsWithin(text, most, (part) => encoded(part, tokenizer, form))
+      : await encodedApart({ path, text, form, most }, tokenizer.vocabSize);
   if (ids !== undefined) return ids;
-  const message = `prompt: expected fewer than ${contextTokens} tokens, got far more in ${text.length} characters`;
+  const message = `prompt: expected fewer than ${most} tokens, got far more in ${text.length} characters`;
   throw new Refusal("context_length_exceeded", message);
+}
+
+/** The thread of all tokenizers, and who waits for it. */
+const thread = onFirstUse(() => {
+  const worker = new Worker(new URL("encode-thread.js", import.meta.url));
+  const waiting = new Map<number, (reply: EncodeReply) => void>();
+  const settle = (reply: EncodeReply): void => {
+    waiting.get(reply.number)?.(reply);
+    waiting.delete(reply.number);
+    if (waiting.size === 0) worker.unref();
+  };
+  worker.on("message", settle);
+  worker.on("error", ({ message }) => {
+    for (const number of waiting.keys()) settle({ number, vocabSize: 0, failure: message });
+  });
+  worker.unref();
+  return { worker, waiting };
+});
+
+let numTasks = 0;
+
+async function encodedApart(
+  task: Omit<EncodeTask, "number">,
+  vocabSize: number | undefined,
+): Promise<Int32Array | undefined> {
+  const number = numTasks++;
+  const { worker, waiting } = thread();
+  const reply = await new Promise<EncodeReply>((resolve) => {
+    waiting.set(number, resolve);
+    worker.ref();
+    worker.postMessage({ ...task, number });
+  });
+  if (reply.failure !== undefined) throw new SeekError("ERR_INTERNAL", `prompt: ${reply.failure}`);
+  if (reply.vocabSize === vocabSize) return reply.ids;
+  throw new SeekError(
+    "ERR_STATE",
+    `${task.path}: its tokenizer was changed since it was loaded; serve it anew`,
+  );
 }

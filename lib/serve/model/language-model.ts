@@ -7,7 +7,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { Adapter } from "../../model/adapter.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
-import { idsOfPrompt, textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
+import { textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
 import { promptIdsOf } from "../generation/prompt-ids.ts";
@@ -91,7 +91,7 @@ export class LanguageModel implements ServedModel, ModelText {
     return textOfPrompt(this.#rendered(conversation, options));
   }
 
-  promptIds(conversation: Conversation, options: PromptIdsOptions = {}): Int32Array {
+  async promptIds(conversation: Conversation, options: PromptIdsOptions = {}): Promise<Int32Array> {
     return this.#encoded(this.#rendered(conversation, options), options);
   }
 
@@ -117,7 +117,7 @@ export class LanguageModel implements ServedModel, ModelText {
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
     await this.admission.turns.begin();
     const { promptIds, constraint, keptIds, readers } =
-      request.promptIds === undefined ? this.#conversation(request) : plainText(request);
+      request.promptIds === undefined ? await this.#conversation(request) : plainText(request);
     const sampling = { ...this.sampling, ...defined(request.sampling) };
     const sampled = { ...request, promptIds, constraint, keptIds, sampling };
     for await (const event of this.#sampler.sample(sampled, signal)) {
@@ -142,19 +142,19 @@ export class LanguageModel implements ServedModel, ModelText {
     throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
   }
 
-  #encoded(rendered: string, options: PromptIdsOptions = {}): Int32Array {
-    const encode = (text: string): Int32Array => idsOfPrompt(text, this.tokenizer, options);
-    return promptIdsOf(rendered, this.contextTokens, encode);
+  #encoded(rendered: string, { beginsText }: PromptIdsOptions = {}): Promise<Int32Array> {
+    const { tokenizer, contextTokens } = this;
+    return promptIdsOf(rendered, { tokenizer, contextTokens, form: { kind: "prompt", beginsText } });
   }
 
   /** What is sampled of a conversation, and who reads it. */
-  #conversation(request: ReplyRequest): Sampled {
+  async #conversation(request: ReplyRequest): Promise<Sampled> {
     const { style, keptIds } = this.#style();
     const rendered = this.#rendered(request);
     const prompt = textOfPrompt(rendered);
     const choices = Array.from({ length: request.n });
     return {
-      promptIds: this.#encoded(rendered),
+      promptIds: await this.#encoded(rendered),
       constraint: asked(() => style.constraint(request, prompt)),
       keptIds,
       readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),

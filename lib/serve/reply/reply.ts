@@ -178,7 +178,7 @@ export interface ModelText {
    * @returns i32 [T]
    * @throws Refusal for what cannot be asked of this model
    */
-  promptIds(conversation: Conversation, options?: PromptIdsOptions): Int32Array;
+  promptIds(conversation: Conversation, options?: PromptIdsOptions): Promise<Int32Array>;
 }
 
 /** What answers under a name: a language model, an adapter on it, an agent. */

@@ -86,10 +86,9 @@ export class Tokenizer {
    */
   static async load(path: string): Promise<Tokenizer> {
     checkArgument("Tokenizer.load: path", path, "string");
-    if (isGguf(path)) return loadGguf(path);
-    const file = await findTokenizer(path);
-    const config = await readTokenizerConfig(dirname(file));
-    return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
+    const tokenizer = await loadFrom(path);
+    paths.set(tokenizer, path);
+    return tokenizer;
   }
 
   /** The ids that special tokens put around a text. */
@@ -190,6 +189,20 @@ export class Tokenizer {
   isSpecial(id: number): boolean {
     return this.#specialIds.has(id);
   }
+}
+
+const paths = new WeakMap<object, string>();
+
+/** What a tokenizer was loaded from, so that another thread can load it too; undefined for one that was not. @internal */
+export function pathOf(tokenizer: object): string | undefined {
+  return paths.get(tokenizer);
+}
+
+async function loadFrom(path: string): Promise<Tokenizer> {
+  if (isGguf(path)) return loadGguf(path);
+  const file = await findTokenizer(path);
+  const config = await readTokenizerConfig(dirname(file));
+  return file.endsWith(".json") ? loadJson(file, config) : loadSentencePiece(file, config);
 }
 
 /** The tokenizer file that `path` names: itself, or what a folder holds. */

@@ -16,7 +16,7 @@ const text = {
   chatTemplate,
   maxSequences: 16,
   prompt: () => "",
-  promptIds: () => new Int32Array(0),
+  promptIds: async () => new Int32Array(0),
 };
 
 async function served(t: TestContext) {

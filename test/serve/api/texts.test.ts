@@ -32,7 +32,7 @@ const text: ModelText = {
   tokenizer,
   maxSequences: 4,
   prompt: promptOf,
-  promptIds: (conversation, { beginsText = true, ...options } = {}) =>
+  promptIds: async (conversation, { beginsText = true, ...options } = {}) =>
     tokenizer.encode(promptOf(conversation, options), { beginsText }),
 };
 

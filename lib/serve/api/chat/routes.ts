@@ -56,7 +56,7 @@ export function chatRoutes(serving: Serving): Route[] {
   const count = async (call: Call): Promise<void> => {
     const body = await call.read(chatRequest(), limits);
     const { text } = textModelOf(serving, body.model);
-    call.answer({ input_tokens: text.promptIds(replyRequestOf(body)).length });
+    call.answer({ input_tokens: (await text.promptIds(replyRequestOf(body))).length });
   };
   const path = "/v1/chat/completions";
   return [

@@ -55,7 +55,7 @@ export async function promptsOf(
   const beginsText = add_special_tokens ?? true;
   const [pace, read] = [new Pace(), [] as Int32Array[]];
   for (const [i, each] of prompts.entries()) {
-    const ids = typeof each === "string" ? encoded(each, reader, beginsText) : checked(each, reader);
+    const ids = typeof each === "string" ? await encoded(each, reader, beginsText) : checked(each, reader);
     if (ids.length === 0) {
       throw refused(isOne ? ["prompt"] : ["prompt", i], "expected at least one token, got none");
     }
@@ -69,8 +69,8 @@ function encoded(
   prompt: string,
   { tokenizer, contextTokens }: PromptReader,
   beginsText: boolean,
-): Int32Array {
-  return promptIdsOf(prompt, contextTokens, (text) => tokenizer.encode(text, { beginsText }));
+): Promise<Int32Array> {
+  return promptIdsOf(prompt, { tokenizer, contextTokens, form: { kind: "prompt", beginsText } });
 }
 
 function checked(prompt: readonly number[], { tokenizer }: PromptReader): Int32Array {

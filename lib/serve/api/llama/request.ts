@@ -64,19 +64,17 @@ export const llamaRequest = lazySchema((z) =>
 export type LlamaBody = z.output<ReturnType<typeof llamaRequest>>;
 
 /** The ids of a prompt, with the marks that begin a text unless it begins with ids. */
-function idsOf(given: Prompt, { tokenizer, contextTokens }: PromptReader): Int32Array {
+async function idsOf(given: Prompt, { tokenizer, contextTokens }: PromptReader): Promise<Int32Array> {
   const parts = Array.isArray(given) ? given : [typeof given === "string" ? given : given.prompt_string];
-  return Int32Array.from(
-    parts.flatMap((part, i) => {
-      if (typeof part === "string") {
-        return [
-          ...promptIdsOf(part, contextTokens, (text) => tokenizer.encode(text, { beginsText: i === 0 })),
-        ];
-      }
-      if (part < tokenizer.vocabSize) return [part];
-      throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${part}`);
-    }),
-  );
+  const ids: number[] = [];
+  for (const [i, part] of parts.entries()) {
+    const form = { kind: "prompt", beginsText: i === 0 } as const;
+    if (typeof part === "string") {
+      for (const id of await promptIdsOf(part, { tokenizer, contextTokens, form })) ids.push(id);
+    } else if (part < tokenizer.vocabSize) ids.push(part);
+    else throw refused(["prompt"], `expected ids below ${tokenizer.vocabSize}, got ${part}`);
+  }
+  return Int32Array.from(ids);
 }
 
 /** Biases by id; a text stands for each of its tokens, and `false` forbids. */
@@ -92,7 +90,7 @@ function biasesOf(
 }
 
 /** What is asked of the model, one request a prompt. @throws Refusal for what contradicts itself, and for an empty prompt */
-export function requestsOf(body: LlamaBody, reader: PromptReader): ReplyRequest[] {
+export async function requestsOf(body: LlamaBody, reader: PromptReader): Promise<ReplyRequest[]> {
   const { logit_bias, n_predict, n_probs, ...drawn } = body;
   const sampling = samplingOf({ ...drawn, repetition_penalty: body.repeat_penalty });
   const shared = {
@@ -103,9 +101,11 @@ export function requestsOf(body: LlamaBody, reader: PromptReader): ReplyRequest[
     constraint: constraintOf(body),
     topLogprobs: n_probs == null || n_probs === 0 ? undefined : n_probs,
   };
-  return body.prompt.map((each, i) => {
-    const promptIds = idsOf(each, reader);
-    if (promptIds.length > 0) return { ...shared, promptIds };
-    throw refused(["prompt", i], "expected at least one token, got none");
-  });
+  const requests: ReplyRequest[] = [];
+  for (const [i, each] of body.prompt.entries()) {
+    const promptIds = await idsOf(each, reader);
+    if (promptIds.length === 0) throw refused(["prompt", i], "expected at least one token, got none");
+    requests.push({ ...shared, promptIds });
+  }
+  return requests;
 }

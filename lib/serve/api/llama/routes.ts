@@ -17,12 +17,12 @@ interface Making {
   readonly answers: readonly LlamaAnswer[];
 }
 
-function make(
+async function make(
   serving: Serving,
   call: Call,
   { body, model, text }: TextModel & { readonly body: LlamaBody },
-): Making {
-  const requests = requestsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
+): Promise<Making> {
+  const requests = await requestsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
   checkChoices(requests.length, serving.limits);
   const id = newId("cmpl-");
   const replyOf = (request: (typeof requests)[number], firstChoice: number) =>
@@ -51,7 +51,7 @@ async function* events({ reply, answers }: Making): AsyncGenerator<SentEvent, vo
 export function llamaRoutes(serving: Serving): Route[] {
   const handle = async (call: Call): Promise<void> => {
     const body = await call.read(llamaRequest(), serving.limits);
-    const making = make(serving, call, { body, ...textModelOf(serving, body.model) });
+    const making = await make(serving, call, { body, ...textModelOf(serving, body.model) });
     if (body.stream) return answerEvents(call, events(making));
     for await (const event of making.reply) making.answers[event.choice]?.add(event);
     call.answer(making.answers.length === 1 ? making.answers[0] : making.answers);

@@ -52,7 +52,7 @@ async function answerCount(serving: Serving, call: Call): Promise<void> {
   if (text === undefined) {
     throw refused(["model"], `${model.id} is an agent: what it will read is not known before it searches`);
   }
-  call.answer({ input_tokens: text.promptIds(askOf(body, model)).length });
+  call.answer({ input_tokens: (await text.promptIds(askOf(body, model))).length });
 }
 
 /**

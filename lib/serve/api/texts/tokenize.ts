@@ -1,4 +1,5 @@
 /** `POST /tokenize` and `POST /detokenize`, as llama.cpp's and vLLM's clients ask for them. */
+import { promptIdsOf } from "../../generation/prompt-ids.ts";
 import { listField } from "../../http/body/list-field.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
@@ -43,7 +44,7 @@ function pieceOf(bytes: Uint8Array): string | number[] {
  * The ids of what is given: vLLM's `prompt` has marks around it unless it says no, llama.cpp's `content` has none, and a
  * conversation begins as a reply's prompt does.
  */
-function idsOf(body: TokenizeBody, text: ModelText): Int32Array {
+async function idsOf(body: TokenizeBody, text: ModelText): Promise<Int32Array> {
   const { content, prompt, messages, parse_special: parseSpecialTokens = true } = body;
   const given = [content, prompt, messages].filter((each) => each !== undefined);
   if (given.length !== 1) {
@@ -59,12 +60,13 @@ function idsOf(body: TokenizeBody, text: ModelText): Int32Array {
     });
   }
   const addSpecialTokens = isMarked ?? prompt !== undefined;
-  return tokenizer.encode(content ?? prompt ?? "", { addSpecialTokens, parseSpecialTokens });
+  const form = { kind: "text", addSpecialTokens, parseSpecialTokens } as const;
+  return promptIdsOf(content ?? prompt ?? "", { tokenizer, contextTokens: mostChars, form });
 }
 
-function answerOf(body: TokenizeBody, { model, text }: TextModel): object {
+async function answerOf(body: TokenizeBody, { model, text }: TextModel): Promise<object> {
   const { tokenizer } = text;
-  const ids = [...idsOf(body, text)];
+  const ids = [...(await idsOf(body, text))];
   const pieces = (): object[] => ids.map((id) => ({ id, piece: pieceOf(spelt(tokenizer, id)) }));
   return {
     tokens: body.with_pieces ? pieces() : ids,
@@ -83,7 +85,7 @@ function spelt(tokenizer: Tokenizer, id: number): Uint8Array {
 export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
   return async (call) => {
     const body = await call.read(tokenizeBody(), serving.limits);
-    call.answer(answerOf(body, textModelOf(serving, body.model)));
+    call.answer(await answerOf(body, textModelOf(serving, body.model)));
   };
 }
 
