@@ -11,7 +11,7 @@ import { type EngineOptions, engineKinds, type OpenOptions, openKinds, sizesOf }
 import { Sequence } from "./sequence.ts";
 import type { OpenSequence, SequenceHome } from "./sequence-home.ts";
 import { checkSeed } from "./span.ts";
-import { checkIds, checkTokenTable, packBytes } from "./vocabulary.ts";
+import { checkIds, checkTokenTable, packBytes, undrawnIds } from "./vocabulary.ts";
 
 /** What an engine has done so far and holds now. */
 export interface EngineStats {
@@ -97,7 +97,8 @@ export class Engine {
     const sequences = new Map<number, OpenSequence>();
     const handle = new (native().EngineHandle)((event) => deliver(event, sequences));
     const packed = packBytes(tokenizer);
-    const maxTokens = await handle.start(model.handle, sizes, packed);
+    const undrawn = undrawnIds(tokenizer, vocabSize);
+    const maxTokens = await handle.start(model.handle, sizes, { ...packed, undrawn });
     let numOpened = 0;
     return new Engine(
       {

@@ -12,6 +12,17 @@ export interface TokenTable {
   tokenBytes(id: number): Uint8Array;
   /** Whether a token is a mark, such as the end of a turn, and no text. */
   isSpecial(id: number): boolean;
+  /** The spelling of a token; undefined for an id that is none. Without it every id is a token. */
+  tokenOf?(id: number): string | undefined;
+}
+
+/** Rows of a model's head that are no token: many are padded to a round number. They are never drawn. */
+export function undrawnIds(table: TokenTable | undefined, numRows: number): Int32Array {
+  if (table === undefined) return new Int32Array();
+  const isToken = (id: number): boolean =>
+    table.eosIds.includes(id) ||
+    (id < table.vocabSize && (table.tokenOf === undefined || table.tokenOf(id) !== undefined));
+  return Int32Array.from({ length: numRows }, (_, id) => id).filter((id) => !isToken(id));
 }
 
 /** The bytes of all tokens, one after another: token t is `bytes[starts[t]]` to before `bytes[starts[t + 1]]`. */

@@ -1,6 +1,8 @@
 // What callers ask of an engine; engine_step.cpp and its neighbours run it.
 #include "engine/engine.h"
 
+#include <ATen/ops/tensor.h>
+
 #include <algorithm>
 #include <atomic>
 #include <utility>
@@ -31,6 +33,10 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
       budget_(options.limits),
       weights_version_(decoder->weights_version()),
       idle_memory_(Work::kGenerate, [this] { release_cache(); }) {
+  if (!token_bytes_.undrawn.empty()) {
+    drawable_ = mask_without(token_bytes_.undrawn, decoder->config().vocab_size);
+    if (!decoder->device().is_cpu()) drawable_on_gpu_ = at::tensor(drawable_, at::kInt).to(decoder->device());
+  }
   pool_.set_num_blocks(wanted_blocks());
   options_.max_tokens = std::min(options.max_tokens, pool_.num_blocks() * options.block_tokens);
   if (is_shared()) {

@@ -148,7 +148,7 @@ class Engine {
   bool may_run_ahead();
   bool are_weights_new() const;
   // Of the token after a sequence's and the first `num_drafted` of its draft.
-  static SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0);
+  SampleRequest request_of(const Sequence& sequence, int64_t num_drafted = 0) const;
   void sample_held();
   void sample_held(Sequence& sequence);
   Draws draw(const std::vector<Row>& rows, const at::Tensor& logits_RV) const;
@@ -167,6 +167,8 @@ class Engine {
   const int64_t number_;  // among those of the process
   EngineOptions options_;
   TokenBytes token_bytes_;
+  std::vector<int32_t> drawable_;  // a mask of the tokens; empty where every row of the head is one
+  at::Tensor drawable_on_gpu_;     // the same there, where the model is
   BlockPool pool_;
   SwapSpace swap_;
   Scheduler::Sequences sequences_;

@@ -31,12 +31,19 @@ std::exception_ptr Engine::not_finite(float logprob) {
   return std::make_exception_ptr(Error(ErrorCode::kRange, message.str()));
 }
 
-SampleRequest Engine::request_of(const Sequence& sequence, int64_t num_drafted) {
+SampleRequest Engine::request_of(const Sequence& sequence, int64_t num_drafted) const {
   const Span& span = sequence.span;
   const int64_t num_tokens = sequence.num_tokens() - sequence.draft.num_tokens();
-  return {&span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
-          num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies,
-          span.options.num_top};
+  SampleRequest request = {
+      &span.options.sampling,       sequence.seed, std::span(sequence.tokens).first(num_tokens + num_drafted),
+      num_tokens - span.num_tokens, nullptr,       span.options.wants_entropies,
+      span.options.num_top};
+  if (drawable_.empty()) return request;
+  request.mask = drawable_.data();
+  if (drawable_on_gpu_.defined()) {
+    request.mask_on_gpu = reinterpret_cast<const uint32_t*>(drawable_on_gpu_.const_data_ptr<int32_t>());
+  }
+  return request;
 }
 
 // Draws what waited for masks that have come; what has lost its cache meanwhile runs again.
@@ -65,7 +72,7 @@ void Engine::sample_held() {
 void Engine::sample_held(Sequence& sequence) {
   const std::vector<int32_t> mask = sequence.span.options.masks->mask();
   SampleRequest request = request_of(sequence);
-  request.mask = mask.data();
+  request.hold_to(mask.data());
   const double softcap = decoder_->config().logit_softcap;
   const auto samples = sample(sequence.span.held_logits_V.unsqueeze(0), {request}, softcap, decoder_->logits_part());
   take_samples(sequence, samples.data());
@@ -91,7 +98,7 @@ Engine::Draws Engine::draw(const std::vector<Row>& rows, const at::Tensor& logit
       requests.push_back(request_of(*row.sequence, i));
       drawn_R.push_back(first + i);
     }
-    if (slot != nullptr) requests.back().mask = masks.emplace_back(slot->mask()).data();
+    if (slot != nullptr) requests.back().hold_to(masks.emplace_back(slot->mask()).data());
   }
   if (requests.empty()) return draws;
   const bool are_all = std::ssize(requests) == logits_RV.size(0);

@@ -12,7 +12,7 @@ void Engine::start_flight(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const auto& slot = row.sequence->span.options.masks;
     requests.push_back(request_of(*row.sequence));
-    if (slot != nullptr) requests.back().mask = masks.emplace_back(slot->mask()).data();
+    if (slot != nullptr) requests.back().hold_to(masks.emplace_back(slot->mask()).data());
   }
   flight_->begin(rows, requests);
   const bool has_room = may_run_ahead();

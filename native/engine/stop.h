@@ -13,6 +13,7 @@ namespace seekrl::engine {
 struct TokenBytes {
   std::string bytes;
   std::vector<int64_t> starts;
+  std::vector<int64_t> undrawn = {};  // rows of the head that are no token: ids that are never drawn
 
   std::string_view of(int64_t token) const;
 };

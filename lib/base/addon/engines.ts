@@ -62,7 +62,8 @@ export interface NativeEngine {
   start(
     model: NativeModel,
     sizes: NativeEngineSizes,
-    vocabulary: { bytes: Uint8Array; starts: Int32Array },
+    /** `undrawn`: ids that are never drawn. */
+    vocabulary: { bytes: Uint8Array; starts: Int32Array; undrawn?: Int32Array },
   ): Promise<number>;
   open(id: number, ids: Int32Array, seed: number, adapter: NativeAdapter | undefined): void;
   fork(id: number, child: number, seed: number): void;

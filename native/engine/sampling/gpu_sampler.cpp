@@ -86,8 +86,10 @@ GpuRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vo
     const std::vector<cuda::LogitEdit> edits = edits_of(request);
     row.num_edits = static_cast<int32_t>(edits.size());
     const size_t edits_at = parcel.add(edits.data(), edits.size());
-    const size_t num_words = request.mask == nullptr ? 0 : static_cast<size_t>((vocab_size + 31) / 32);
+    const bool is_sent = request.mask != nullptr && request.mask_on_gpu == nullptr;
+    const size_t num_words = is_sent ? static_cast<size_t>((vocab_size + 31) / 32) : 0;
     places.emplace_back(edits_at, parcel.add(request.mask, num_words));
+    row.mask = request.mask_on_gpu;
   }
   if (parcel.size() == 0) return packed;
   packed.edits = parcel.sent(device);
@@ -95,7 +97,8 @@ GpuRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vo
   for (size_t r = 0; r < requests.size(); ++r) {
     const auto [edits_at, mask_at] = places[r];
     packed.rows[r].edits = reinterpret_cast<const cuda::LogitEdit*>(base + edits_at);
-    if (requests[r].mask != nullptr) packed.rows[r].mask = reinterpret_cast<const uint32_t*>(base + mask_at);
+    const bool is_sent = requests[r].mask != nullptr && requests[r].mask_on_gpu == nullptr;
+    if (is_sent) packed.rows[r].mask = reinterpret_cast<const uint32_t*>(base + mask_at);
   }
   return packed;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "engine/sampling/bound.h"
 #include "engine/sampling/gpu_sampler.h"
@@ -109,6 +110,16 @@ Sample sample_row(const float* logits_V, int64_t vocab_size, const SampleRequest
 }
 
 }  // namespace
+
+std::vector<int32_t> mask_without(const std::vector<int64_t>& tokens, int64_t vocab_size) {
+  std::vector<uint32_t> words((vocab_size + 31) / 32, ~uint32_t{0});
+  for (const int64_t token : tokens) {
+    require(token >= 0 && token < vocab_size, ErrorCode::kRange, "undrawn: expected 0 to ", vocab_size - 1, ", got ",
+            token);
+    words[token / 32] &= ~(uint32_t{1} << token % 32);
+  }
+  return {words.begin(), words.end()};
+}
 
 std::vector<Sample> sample(const at::Tensor& logits_RV, const std::vector<SampleRequest>& requests, double softcap,
                            int64_t part) {

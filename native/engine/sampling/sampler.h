@@ -22,7 +22,16 @@ struct SampleRequest {
   const int32_t* mask = nullptr;         // bit v % 32 of word v / 32: whether token v is allowed; null allows all
   bool wants_entropy = false;
   int64_t num_top = 0;  // most likely tokens to list: at most kernels::kMaxTop, and no more than there are
+  const uint32_t* mask_on_gpu = nullptr;  // where the mask lies on the GPU already
+
+  void hold_to(const int32_t* other) {
+    mask = other;
+    mask_on_gpu = nullptr;
+  }
 };
+
+// A mask of all tokens but some.
+std::vector<int32_t> mask_without(const std::vector<int64_t>& tokens, int64_t vocab_size);
 
 struct Sample {
   int64_t token;  // -1 when every token is forbidden

@@ -81,7 +81,9 @@ engine::EngineOptions to_engine_options(const Napi::Object& object) {
 }
 
 engine::TokenBytes to_token_bytes(const Napi::Object& object) {
-  return {to_bytes(object.Get("bytes"), "bytes"), to_ids(object.Get("starts"), "starts")};
+  const Napi::Value undrawn = object.Get("undrawn");
+  return {to_bytes(object.Get("bytes"), "bytes"), to_ids(object.Get("starts"), "starts"),
+          undrawn.IsUndefined() ? std::vector<int64_t>{} : to_ids(undrawn, "undrawn")};
 }
 
 engine::GenerateOptions to_generate_options(const Napi::Object& object) {
