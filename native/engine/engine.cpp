@@ -48,7 +48,7 @@ Engine::Engine(std::shared_ptr<const model::Decoder> decoder, EngineOptions opti
     take_cache();
     return;
   }
-  // Rank 0 alone draws: nothing of a next step can be asked of the others before its draws are home.
+  // Rank 0 alone draws: nothing of a next step can be asked of the others before its draws are on the host.
   if (is_shared()) return;
   flight_ = std::make_unique<Flight>(*decoder_, pool_, options.limits.max_batch_rows, options_.max_tokens);
 }

@@ -62,7 +62,7 @@ StepOutput Runner::run_own(const std::vector<Row>& rows) {
   if (num_scored == 0) return output;
   const at::Tensor hidden_ND = hidden.narrow(0, num_sampling, num_scored);
   const auto scores = decoder_->token_logprob(hidden_ND, to_device(targets_N_, device), 1.0);
-  output.entropy_N = ops::copied_home(scores.entropy_R);
+  output.entropy_N = ops::copy_to_host(scores.entropy_R);
   output.logprob_N = scores.logprob_R.to(at::kCPU);  // waits for both
   output.top = list_top(hidden_ND);
   return output;

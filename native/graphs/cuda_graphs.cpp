@@ -1,4 +1,4 @@
-// By the calls of CUDA's runtime, with memory of libtorch's allocator.
+// Captures and replays CUDA graphs in pools of libtorch's allocator.
 //
 // at::cuda::CUDAGraph would do as much, save that it leaves the allocator in the middle of a capture that CUDA has made
 // invalid. Of the allocator virtual functions alone are called, so that nothing of libtorch's CUDA libraries is linked;
@@ -33,7 +33,7 @@ CUDAAllocator& allocator() { return static_cast<CUDAAllocator&>(*c10::getDeviceA
 // libtorch gives pools of its own small numbers.
 c10::MempoolId_t id_of(uint64_t pool) { return {0, (uint64_t{1} << 62) + pool}; }
 
-// A libtorch that does not ask for these two knows of captures by their pools.
+// Older libtorch has neither function: its allocator recognises captures by pool.
 template <class Allocator>
 void mark_begin(Allocator& allocator, int8_t device) {
   if constexpr (requires { allocator.markCaptureBegin(device); }) allocator.markCaptureBegin(device);
@@ -73,7 +73,7 @@ void* end_capture(int8_t device, void* stream) {
   mark_end(allocator(), device);
   check(ended);
   TORCH_CHECK(graph != nullptr, "CUDA graph: the capture is invalid");
-  // The flag is for PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync, whose memory is taken anew by each launch.
+  // The flag is for PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync, whose memory each launch takes again.
   cudaGraphExec_t executable = nullptr;
   const cudaError_t made = cudaGraphInstantiateWithFlags(&executable, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch);
   cudaGraphDestroy(graph);

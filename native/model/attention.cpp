@@ -10,9 +10,9 @@
 namespace seekrl::model {
 
 void Heads::turn() {
-  if (ops::is_on_gpu(query_THC)) {
+  if (ops::uses_gpu_kernels(query_THC)) {
     const bool turns = angles != nullptr;
-    const ops::Turned turned =
+    const ops::RotatedHeads turned =
         ops::gpu_rotate(query_THC, key_TKC,
                         {q_norm_C, k_norm_C, norm_eps, norm_offset, turns ? angles->cos_TF : at::Tensor(),
                          turns ? angles->sin_TF : at::Tensor()});
@@ -32,7 +32,7 @@ void Heads::turn() {
 at::Tensor SpanAttention::attend(int64_t /*layer*/, Heads& heads, const kernels::ScoreRule& rule) {
   heads.turn();
   const at::Tensor& query = heads.query_THC;
-  if (ops::is_on_gpu(query)) {
+  if (ops::uses_gpu_kernels(query)) {
     if (!tables_.tiles.defined()) {
       tables_ = ops::span_tables(spans_, query.size(1), heads.key_TKC.size(1), query.device());
     }

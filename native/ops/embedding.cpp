@@ -41,7 +41,7 @@ class EmbeddingFunction : public torch::autograd::Function<EmbeddingFunction> {
 }  // namespace
 
 at::Tensor embedding(const at::Tensor& weight_VD, const at::Tensor& tokens_T, double scale) {
-  if (is_on_gpu(weight_VD)) return gpu_embedding(weight_VD, tokens_T, scale);
+  if (uses_gpu_kernels(weight_VD)) return gpu_embedding(weight_VD, tokens_T, scale);
   const at::Tensor rows_TD =
       needs_grad(weight_VD) ? EmbeddingFunction::apply(weight_VD, tokens_T) : rows_of(weight_VD, tokens_T);
   return scale == 1 ? rows_TD : rows_TD * scale;

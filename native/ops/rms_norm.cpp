@@ -105,7 +105,7 @@ at::Tensor composition(const at::Tensor& x, const at::Tensor& weight_D, double e
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps, double offset) {
   require(weight_D.dim() == 1 && x.dim() > 0 && x.size(-1) == weight_D.size(0), ErrorCode::kShape,
           "rms_norm: expected x [..., D] and weight [D], got ", x.sizes(), " and ", weight_D.sizes());
-  if (is_on_gpu(weight_D)) return gpu_norm(x, weight_D, eps, offset);
+  if (uses_gpu_kernels(weight_D)) return gpu_norm(x, weight_D, eps, offset);
   if (!is_cpu_f32(x, weight_D) && !is_cpu_bf16(x, weight_D)) return composition(x, weight_D, eps, offset);
   const at::Tensor dense = x.contiguous();
   if (!needs_grad(x, weight_D)) return forward_cpu(dense, weight_D, eps, offset).y;
@@ -114,7 +114,7 @@ at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight_D, double eps,
 
 AddNormed add_norm(const at::Tensor& x, const at::Tensor& added, const at::Tensor& weight_D, double eps,
                    double offset) {
-  if (is_on_gpu(weight_D)) {
+  if (uses_gpu_kernels(weight_D)) {
     const auto [sum, normed] = gpu_add_norm(x, added, weight_D, eps, offset);
     return {sum, normed};
   }

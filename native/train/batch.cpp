@@ -16,7 +16,7 @@ at::Tensor per_row(const char* name, const std::vector<float>& values, size_t nu
   if (values.empty()) return {};
   require(values.size() == num_rows, ErrorCode::kShape, name, ": expected one number per row (", num_rows, "), got ",
           values.size());
-  return ops::sent(values, device);
+  return ops::copy_to_gpu(values, device);
 }
 
 ops::Spans spans_of(const BatchArrays& arrays) {
@@ -42,7 +42,7 @@ at::Tensor sequences(const BatchArrays& arrays, at::Device device) {
   check_ids("sequences", arrays.sequences, static_cast<int64_t>(arrays.rows.size()));
   require(std::is_sorted(arrays.sequences.begin(), arrays.sequences.end()), ErrorCode::kRange,
           "sequences: expected the rows of one after those of another, in ascending order");
-  return ops::sent(arrays.sequences, device);
+  return ops::copy_to_gpu(arrays.sequences, device);
 }
 
 }  // namespace
@@ -57,10 +57,10 @@ Batch make_batch(const BatchArrays& arrays, int64_t vocab_size, at::Device devic
   check_ids("targets", arrays.targets, vocab_size);
   Batch batch;
   batch.spans = spans_of(arrays);
-  batch.tokens_T = ops::sent(arrays.tokens, device);
-  batch.positions_T = ops::sent(ops::positions(batch.spans), device);
-  batch.rows_R = ops::sent(arrays.rows, device);
-  batch.targets_R = ops::sent(arrays.targets, device);
+  batch.tokens_T = ops::copy_to_gpu(arrays.tokens, device);
+  batch.positions_T = ops::copy_to_gpu(ops::positions(batch.spans), device);
+  batch.rows_R = ops::copy_to_gpu(arrays.rows, device);
+  batch.targets_R = ops::copy_to_gpu(arrays.targets, device);
   batch.sequences_R = sequences(arrays, device);
   batch.weights_R = per_row("weights", arrays.weights, num_rows, device);
   batch.advantages_R = per_row("advantages", arrays.advantages, num_rows, device);

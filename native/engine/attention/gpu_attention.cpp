@@ -56,11 +56,11 @@ void GpuAttention::list(const std::vector<Row>& rows) {
 
 void GpuAttention::prepare(const std::vector<Row>& rows) {
   list(rows);
-  ops::Parcel parcel;
-  const size_t slots = parcel.add(slots_T_), table = parcel.add(block_table_), tiles = parcel.add(tiles_);
-  const size_t prefill = parcel.add(prefill_tiles_);
-  const size_t shared = parcel.add(shared_.tiles), shared_keys = parcel.add(shared_.keys_S);
-  inputs_ = parcel.sent(pool_.keys(0).device());
+  ops::StagedLists lists;
+  const size_t slots = lists.add(slots_T_), table = lists.add(block_table_), tiles = lists.add(tiles_);
+  const size_t prefill = lists.add(prefill_tiles_);
+  const size_t shared = lists.add(shared_.tiles), shared_keys = lists.add(shared_.keys_S);
+  inputs_ = lists.copy_to_gpu(pool_.keys(0).device());
   const auto* const base = static_cast<const std::byte*>(inputs_.const_data_ptr());
   step_.slots_T = reinterpret_cast<const int32_t*>(base + slots);
   step_.block_table = reinterpret_cast<const int32_t*>(base + table);

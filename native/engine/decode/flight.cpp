@@ -97,14 +97,14 @@ void Flight::launch() {
     pending.top = ops::pinned_bytes(top.numel(), top.device());
     pending.top.copy_(top, /*non_blocking=*/true);
   }
-  pending.is_home.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
+  pending.is_on_host.record(c10::impl::VirtualGuardImpl(drawn.device().type()).getStream(drawn.device()));
   pending_.push_back(std::move(pending));
 }
 
 std::vector<Flight::Draw> Flight::collect() {
   const PendingDraws pending = std::move(pending_.front());
   pending_.pop_front();
-  pending.is_home.synchronize();
+  pending.is_on_host.synchronize();
   const auto* const drawn = reinterpret_cast<const cuda::DrawnToken*>(pending.drawn.const_data_ptr());
   std::vector<Draw> draws;
   for (size_t row = 0; row < places_.size(); ++row) {

@@ -1,4 +1,5 @@
-// Decoding on a GPU with the host one step behind: a step is asked for before the draws of the last one are home.
+// Decoding on a GPU with the host one step behind: a step is asked for before the draws of the last one are on the
+// host.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,7 +30,7 @@ class Flight {
   static bool can_carry(const std::vector<Row>& rows);
 
   bool is_open() const { return num_live_ > 0; }
-  // Steps that were asked for and whose draws are not home.
+  // Steps that were asked for and whose draws are not on the host.
   int64_t num_under_way() const { return static_cast<int64_t>(pending_.size()); }
   int64_t num_replays() const { return graphs_.num_replays(); }
   const std::string& graph_refusal() const { return graphs_.refusal(); }
@@ -62,7 +63,7 @@ class Flight {
   struct PendingDraws {
     at::Tensor drawn;  // pinned
     at::Tensor top;    // pinned; undefined where no row lists its most likely tokens
-    c10::Event is_home;
+    c10::Event is_on_host;
   };
   void send_blocks();
 

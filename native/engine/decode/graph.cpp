@@ -2,7 +2,6 @@
 #include "engine/decode/graph.h"
 
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <c10/util/ScopeExit.h>
 #include <dlfcn.h>
@@ -19,11 +18,6 @@ namespace {
 
 std::string file_of(c10::DeviceType type) {
   return type == c10::DeviceType::PrivateUse1 ? "libseekrl_emulated.so" : "libseekrl_graphs.so";
-}
-
-void* native_stream(c10::Device device) {
-  const c10::impl::VirtualGuardImpl guard(device.type());
-  return guard.getStreamNativeHandle(guard.getStream(device));
 }
 
 // Of one whose work has failed: what it says of that is not what went wrong.
@@ -61,7 +55,7 @@ std::unique_ptr<Graph> Graph::captured(const graphs::Library& library, c10::Devi
   const c10::DeviceIndex index = device.index();
   guard.synchronizeDevice(index);
   const c10::StreamGuard current(guard.getStreamFromGlobalPool(device));
-  void* const stream = native_stream(device);
+  void* const stream = ops::stream_of(device);
   library.begin_pool(index, pool, stream);
   std::unique_ptr<Graph> graph(new Graph(library, device, pool));  // releases the pool
   const auto end_pool = c10::make_scope_exit([&] { library.end_pool(index, pool); });
@@ -81,6 +75,6 @@ Graph::~Graph() {
   library_.release_pool(device_.index(), pool_);
 }
 
-void Graph::replay() const { library_.replay(graph_, native_stream(device_)); }
+void Graph::replay() const { library_.replay(graph_, ops::stream_of(device_)); }
 
 }  // namespace seekrl::engine

@@ -26,7 +26,7 @@ class Graph {
  public:
   // Keeps what `work` asks of the current stream, and does none of it: another stream is current meanwhile, since the
   // default one is not captured, what is under way is waited for first, and memory is the pool's. `work` allocates on
-  // the GPU at will, but neither reads anything home nor uses pinned memory. Where it throws, or the capture fails,
+  // the GPU at will, but neither reads anything back nor uses pinned memory. Where it throws, or the capture fails,
   // that is thrown, and the GPU and its allocator are as they were.
   static std::unique_ptr<Graph> captured(const graphs::Library& library, c10::Device device, uint64_t pool,
                                          const std::function<void()>& work);

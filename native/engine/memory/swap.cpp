@@ -45,7 +45,7 @@ std::shared_ptr<const SwappedBlocks> SwapSpace::swap_out(const BlockPool& pool,
     for (int64_t first = 0; first < num_blocks; first += piece_blocks(pool)) {
       const int64_t count = std::min(piece_blocks(pool), num_blocks - first);
       const at::Tensor gathered = pool.storage().index_select(1, on_gpu(pool, &blocks[first], count));
-      swapped->pieces_.push_back(ops::copied_home(gathered));
+      swapped->pieces_.push_back(ops::copy_to_host(gathered));
     }
   } catch (const c10::Error&) {  // of the GPU's memory or, a plain one, of the host's pinned memory
     return nullptr;

@@ -1,4 +1,4 @@
-// Copies there that nobody waits for, and one home.
+// Copies to the GPU that nobody waits for, and one to the host.
 #include "engine/sampling/gpu_sampler.h"
 
 #include <ATen/core/Tensor.h>
@@ -71,28 +71,28 @@ bool any_lists_top(const std::vector<SampleRequest>& requests) {
   return std::any_of(requests.begin(), requests.end(), [](const SampleRequest& each) { return each.num_top > 0; });
 }
 
-std::vector<kernels::TopToken> top_of(const at::Tensor& home, int64_t row, int64_t num_top) {
+std::vector<kernels::TopToken> top_of(const at::Tensor& on_host, int64_t row, int64_t num_top) {
   const auto* const first =
-      reinterpret_cast<const kernels::TopToken*>(home.const_data_ptr<uint8_t>() + row * kTopBytes);
+      reinterpret_cast<const kernels::TopToken*>(on_host.const_data_ptr<uint8_t>() + row * kTopBytes);
   return {first, first + num_top};
 }
 
 GpuRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vocab_size, at::Device device) {
   GpuRequests packed;
-  ops::Parcel parcel;
+  ops::StagedLists lists;
   std::vector<std::pair<size_t, size_t>> places;  // of a row's edits and mask
   for (const SampleRequest& request : requests) {
     cuda::SampleRow& row = packed.rows.emplace_back(row_of(request));
     const std::vector<cuda::LogitEdit> edits = edits_of(request);
     row.num_edits = static_cast<int32_t>(edits.size());
-    const size_t edits_at = parcel.add(edits.data(), edits.size());
+    const size_t edits_at = lists.add(edits.data(), edits.size());
     const bool is_sent = request.mask != nullptr && request.mask_on_gpu == nullptr;
     const size_t num_words = is_sent ? static_cast<size_t>((vocab_size + 31) / 32) : 0;
-    places.emplace_back(edits_at, parcel.add(request.mask, num_words));
+    places.emplace_back(edits_at, lists.add(request.mask, num_words));
     row.mask = request.mask_on_gpu;
   }
-  if (parcel.size() == 0) return packed;
-  packed.edits = parcel.sent(device);
+  if (lists.size() == 0) return packed;
+  packed.edits = lists.copy_to_gpu(device);
   const auto* const base = static_cast<const std::byte*>(packed.edits.const_data_ptr());
   for (size_t r = 0; r < requests.size(); ++r) {
     const auto [edits_at, mask_at] = places[r];
@@ -110,10 +110,10 @@ std::vector<Sample> sample_on_gpu(const at::Tensor& logits_RV, const std::vector
   const GpuRequests packed = pack_requests(requests, vocab_size, logits.device());
   std::vector<int32_t> num_tokens;
   for (const SampleRequest& request : requests) num_tokens.push_back(static_cast<int32_t>(request.tokens.size()));
-  ops::Parcel parcel;
-  const size_t num_tokens_at = parcel.add(num_tokens.data(), num_tokens.size());
-  const size_t rows_at = parcel.add(packed.rows.data(), packed.rows.size());
-  const at::Tensor there = parcel.sent(logits.device());
+  ops::StagedLists lists;
+  const size_t num_tokens_at = lists.add(num_tokens.data(), num_tokens.size());
+  const size_t rows_at = lists.add(packed.rows.data(), packed.rows.size());
+  const at::Tensor there = lists.copy_to_gpu(logits.device());
   const auto* const base = static_cast<const std::byte*>(there.const_data_ptr());
   const at::Tensor drawn = at::empty({num_rows, static_cast<int64_t>(sizeof(cuda::DrawnToken))}, there.options());
   const bool lists_top = any_lists_top(requests);
@@ -128,13 +128,13 @@ std::vector<Sample> sample_on_gpu(const at::Tensor& logits_RV, const std::vector
                                  .top_RK = reinterpret_cast<kernels::TopToken*>(top.mutable_data_ptr()),
                                  .gives_logits = part > 0};
   ops::require_launched(ops::gpu().sample(call, ops::stream_of(logits)));
-  const at::Tensor top_home = lists_top ? ops::copied_home(top) : at::Tensor();
-  const at::Tensor home = drawn.to(at::kCPU);  // waits for both
-  const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(home.const_data_ptr());
+  const at::Tensor top_on_host = lists_top ? ops::copy_to_host(top) : at::Tensor();
+  const at::Tensor on_host = drawn.to(at::kCPU);  // waits for both
+  const auto* const found = reinterpret_cast<const cuda::DrawnToken*>(on_host.const_data_ptr());
   std::vector<Sample> samples;
   for (int64_t r = 0; r < num_rows; ++r) samples.push_back({found[r].token, found[r].logprob, found[r].entropy});
   if (lists_top) {
-    for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_home, r, requests[r].num_top);
+    for (int64_t r = 0; r < num_rows; ++r) samples[r].top = top_of(top_on_host, r, requests[r].num_top);
   }
   if (part > 0)
     score_by_parts(samples, requests, [&](double temperature) {

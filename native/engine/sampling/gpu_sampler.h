@@ -21,8 +21,8 @@ GpuRequests pack_requests(const std::vector<SampleRequest>& requests, int64_t vo
 
 // Room on a GPU for what the kernel lists: u8 [R, kTopBytes].
 inline constexpr int64_t kTopBytes = kernels::kMaxTop * sizeof(kernels::TopToken);
-// What came home of one row.
-std::vector<kernels::TopToken> top_of(const at::Tensor& home, int64_t row, int64_t num_top);
+// What came to the host of one row.
+std::vector<kernels::TopToken> top_of(const at::Tensor& on_host, int64_t row, int64_t num_top);
 
 // logits_RV: f32 on a GPU. 12 bytes a row come back, and 160 of all where one lists its most likely tokens. `part`: as
 // of sample(); 12 bytes more for each temperature then.

@@ -106,9 +106,9 @@ at::Tensor AdapterRows::pairs_on(at::Device device, const std::vector<const Adap
     }
   }
   static_assert(sizeof(cuda::LowRankPair) % 16 == 0);
-  ops::Parcel parcel;
-  parcel.add(pairs);
-  return parcel.sent(device).view({adapters.front()->num_projections(), -1});
+  ops::StagedLists lists;
+  lists.add(pairs);
+  return lists.copy_to_gpu(device).view({adapters.front()->num_projections(), -1});
 }
 
 // Rows between runs are a run of no adapter. One for all rows has no end, so that it serves any number of them.
@@ -130,7 +130,7 @@ void AdapterRows::set_runs(Tables& tables, at::Device device, const std::vector<
   starts.push_back(static_cast<int32_t>(last));
   const int64_t num_runs = std::ssize(chosen);
   starts.insert(starts.end(), chosen.begin(), chosen.end());
-  tables.runs = ops::sent(starts, device);
+  tables.runs = ops::copy_to_gpu(starts, device);
   tables.start_G = tables.runs.narrow(0, 0, num_runs + 1);
   tables.adapter_G = tables.runs.narrow(0, num_runs + 1, num_runs);
 }

@@ -32,7 +32,7 @@ class AdapterRows {
   // Whether rows and adapters are the same.
   bool operator==(const AdapterRows& other) const { return runs_ == other.runs_ && num_rows_ == other.num_rows_; }
 
-  // What a batch of those rows alone (i64 [R]) goes through; undefined means all of them. Those of a GPU are read home,
+  // What a batch of those rows alone (i64 [R]) goes through; undefined means all of them. Those of a GPU are read back,
   // unless they are known.
   AdapterRows select(const at::Tensor& rows_R) const;
   // That a tensor of rows holds these.

@@ -1,4 +1,4 @@
-// Queries go to the GPU as many at a time as a launch takes; ids and scores come home.
+// Queries go to the GPU as many at a time as a launch takes; ids and scores come to the host.
 #include "node/search/gpu_search.h"
 
 #include <ATen/core/Tensor.h>
@@ -85,8 +85,8 @@ at::Tensor GpuSearch::mask(const search::RowSet& rows) const {
   static_assert(std::endian::native == std::endian::little);  // bit r of the words is bit r of their bytes
   std::vector<int64_t> words(rows.words().begin(), rows.words().end());
   words.resize(static_cast<size_t>((rows_.count() + 63) / 64));
-  const at::Tensor bytes_B1 = ops::sent(words, device_).view(at::kByte).unsqueeze(1);
-  const at::Tensor bits_8 = ops::sent(std::vector<uint8_t>{1, 2, 4, 8, 16, 32, 64, 128}, device_);
+  const at::Tensor bytes_B1 = ops::copy_to_gpu(words, device_).view(at::kByte).unsqueeze(1);
+  const at::Tensor bits_8 = ops::copy_to_gpu(std::vector<uint8_t>{1, 2, 4, 8, 16, 32, 64, 128}, device_);
   return bytes_B1.bitwise_and(bits_8).to(at::kBool).view({-1}).narrow(0, 0, rows_.count());
 }
 
@@ -124,7 +124,7 @@ Found GpuSearch::search(const GpuRequest& request) {
     const int64_t num = std::min(cuda::kMaxSearchQueries, num_queries - first);
     const float* const asked = request.queries_QD.data() + first * dim;
     const ops::GpuHits hits = nearest(asked, num, hidden_N, {num_hits, top_k});
-    const at::Tensor scores = ops::copied_home(hits.scores_QM), ids = hits.ids_QM.to(at::kCPU);  // waits for both
+    const at::Tensor scores = ops::copy_to_host(hits.scores_QM), ids = hits.ids_QM.to(at::kCPU);  // waits for both
     std::copy_n(ids.const_data_ptr<int32_t>(), ids.numel(), found.ids_QK.begin() + first * top_k);
     std::copy_n(scores.const_data_ptr<float>(), scores.numel(), found.scores_QK.begin() + first * top_k);
   }

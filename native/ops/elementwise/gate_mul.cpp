@@ -83,7 +83,7 @@ template <class Curve>
 at::Tensor gate_mul(const at::Tensor& gate, const at::Tensor& up) {
   require(gate.sizes() == up.sizes(), ErrorCode::kShape, "gate: expected equal shapes, got ", gate.sizes(), " and ",
           up.sizes());
-  if (is_on_gpu(gate)) return gpu_gate_mul(gate, up, Curve::kOnGpu);
+  if (uses_gpu_kernels(gate)) return gpu_gate_mul(gate, up, Curve::kOnGpu);
   if (!is_cpu_f32(gate, up)) return Curve::compose(gate) * up;
   const at::Tensor dense_gate = gate.contiguous(), dense_up = up.contiguous();
   if (!needs_grad(gate, up)) return forward_cpu<Curve>(dense_gate, dense_up);

@@ -13,10 +13,10 @@ namespace seekrl::ops {
 
 namespace {
 
-// What stands in a parcel that was sent, from its place on.
+// What stands in lists that were copied to the GPU, from a place on.
 template <class Value>
-const Value* as(const at::Tensor& parcel, size_t place = 0) {
-  return reinterpret_cast<const Value*>(parcel.const_data_ptr<uint8_t>() + place);
+const Value* as(const at::Tensor& lists, size_t place = 0) {
+  return reinterpret_cast<const Value*>(lists.const_data_ptr<uint8_t>() + place);
 }
 
 // Both maps, the signed one first. Kept as long as the process: a GPU's memory may go before its tensors do.
@@ -24,29 +24,29 @@ const kernels::DynamicMap* maps_on(at::Device device) {
   static auto* const of_devices = new std::map<at::DeviceIndex, at::Tensor>;
   at::Tensor& maps = (*of_devices)[device.index()];
   if (!maps.defined()) {
-    Parcel both;
+    StagedLists both;
     both.add(std::vector<kernels::DynamicMap>{kernels::signed_map(), kernels::unsigned_map()});
-    maps = both.sent(device);
+    maps = both.copy_to_gpu(device);
   }
   return as<kernels::DynamicMap>(maps);
 }
 
 // What a kernel goes through, on its way to the GPU.
 struct Slices {
-  at::Tensor parcel;
+  at::Tensor lists;
   size_t first_block_at;
   int64_t num_slices, num_blocks;
 
-  const kernels::AdamWSlice* slices_S() const { return as<kernels::AdamWSlice>(parcel); }
-  const int64_t* first_block_S() const { return as<int64_t>(parcel, first_block_at); }
+  const kernels::AdamWSlice* slices_S() const { return as<kernels::AdamWSlice>(lists); }
+  const int64_t* first_block_S() const { return as<int64_t>(lists, first_block_at); }
 };
 Slices sent_slices(const std::vector<kernels::AdamWSlice>& slices, at::Device device) {
   std::vector<int64_t> first_block = {0};
   for (const kernels::AdamWSlice& slice : slices) first_block.push_back(first_block.back() + num_blocks(slice.n));
-  Parcel parcel;
-  parcel.add(slices);
-  const size_t first_block_at = parcel.add(first_block);
-  return {parcel.sent(device), first_block_at, std::ssize(slices), first_block.back()};
+  StagedLists lists;
+  lists.add(slices);
+  const size_t first_block_at = lists.add(first_block);
+  return {lists.copy_to_gpu(device), first_block_at, std::ssize(slices), first_block.back()};
 }
 
 // Those of the parameters whose numbers are listed.

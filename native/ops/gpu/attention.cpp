@@ -22,33 +22,33 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // The call for queries and keys in `query` and `key`.
-cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
+cuda::Rotate rotation(const at::Tensor& query_THC, const at::Tensor& key_TKC, const RotaryInputs& rotary) {
   const int64_t num_heads = query_THC.size(1), num_kv_heads = key_TKC.size(1), head_dim = query_THC.size(2);
-  const bool turns = turn.cos_TF.defined();
+  const bool rotates = rotary.cos_TF.defined();
   const auto part = [&](const at::Tensor& x, const at::Tensor& norm_C) -> cuda::ProjectedHeads {
     return {x.data_ptr(), x.size(1) * head_dim, nullptr, data_or_null(norm_C)};
   };
-  return {.query = part(query_THC, turn.q_norm_C),
-          .key = part(key_TKC, turn.k_norm_C),
+  return {.query = part(query_THC, rotary.q_norm_C),
+          .key = part(key_TKC, rotary.k_norm_C),
           .value = part(key_TKC, {}),
           .keys = nullptr,
           .values = nullptr,
           .slots_T = nullptr,
-          .rotary = {turns ? turn.cos_TF.const_data_ptr<float>() : nullptr,
-                     turns ? turn.sin_TF.const_data_ptr<float>() : nullptr, turns ? turn.cos_TF.size(1) : 0},
+          .rotary = {rotates ? rotary.cos_TF.const_data_ptr<float>() : nullptr,
+                     rotates ? rotary.sin_TF.const_data_ptr<float>() : nullptr, rotates ? rotary.cos_TF.size(1) : 0},
           .num_tokens = query_THC.size(0),
           .num_heads = num_heads,
           .num_kv_heads = num_kv_heads,
           .head_dim = head_dim,
           .block_tokens = 0,
-          .norm_epsilon = static_cast<float>(turn.norm_eps),
-          .norm_offset = static_cast<float>(turn.norm_offset),
+          .norm_epsilon = static_cast<float>(rotary.norm_eps),
+          .norm_offset = static_cast<float>(rotary.norm_offset),
           .dtype = gpu_dtype(query_THC)};
 }
 
-Turned rotated(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
-  const Turned to = {query_THC.clone(), key_TKC.clone()};
-  require_launched(gpu().rotate(rotation(to.query_THC, to.key_TKC, turn), stream_of(query_THC)));
+RotatedHeads rotated(const at::Tensor& query_THC, const at::Tensor& key_TKC, const RotaryInputs& rotary) {
+  const RotatedHeads to = {query_THC.clone(), key_TKC.clone()};
+  require_launched(gpu().rotate(rotation(to.query_THC, to.key_TKC, rotary), stream_of(query_THC)));
   return to;
 }
 
@@ -56,31 +56,31 @@ class GpuRotateFunction : public torch::autograd::Function<GpuRotateFunction> {
  public:
   static variable_list forward(AutogradContext* context, const at::Tensor& query_THC, const at::Tensor& key_TKC,
                                const std::optional<at::Tensor>& q_norm_C, const std::optional<at::Tensor>& /*k_norm_C*/,
-                               const Turn& turn) {
-    const Turned to = rotated(query_THC, key_TKC, turn);
+                               const RotaryInputs& rotary) {
+    const RotatedHeads to = rotated(query_THC, key_TKC, rotary);
     // What was turned is read again where there are norms.
     const bool has_norms = q_norm_C.has_value();
-    context->save_for_backward({has_norms ? query_THC : at::Tensor(), has_norms ? key_TKC : at::Tensor(), turn.q_norm_C,
-                                turn.k_norm_C, turn.cos_TF, turn.sin_TF});
-    context->saved_data["eps"] = turn.norm_eps;
-    context->saved_data["offset"] = turn.norm_offset;
+    context->save_for_backward({has_norms ? query_THC : at::Tensor(), has_norms ? key_TKC : at::Tensor(),
+                                rotary.q_norm_C, rotary.k_norm_C, rotary.cos_TF, rotary.sin_TF});
+    context->saved_data["eps"] = rotary.norm_eps;
+    context->saved_data["offset"] = rotary.norm_offset;
     return {to.query_THC, to.key_TKC};
   }
 
   static variable_list backward(AutogradContext* context, variable_list grads) {
     const variable_list saved = context->get_saved_variables();
-    const Turn turn = {
+    const RotaryInputs rotary = {
         saved[2], saved[3], context->saved_data["eps"].toDouble(), context->saved_data["offset"].toDouble(),
         saved[4], saved[5]};
     const at::Tensor query_grad = grads[0].contiguous(), key_grad = grads[1].contiguous();
     at::Tensor query_to = at::empty_like(query_grad), key_to = at::empty_like(key_grad);
     const at::Tensor &query = saved[0].defined() ? saved[0] : query_grad,
                      &key = saved[1].defined() ? saved[1] : key_grad;
-    const bool wants_norms = turn.q_norm_C.defined() && context->needs_input_grad(2);
+    const bool wants_norms = rotary.q_norm_C.defined() && context->needs_input_grad(2);
     at::Tensor q_norm_grad, k_norm_grad, scratch;
     if (wants_norms) {
-      q_norm_grad = gradient_target(turn.q_norm_C);
-      k_norm_grad = gradient_target(turn.k_norm_C);
+      q_norm_grad = gradient_target(rotary.q_norm_C);
+      k_norm_grad = gradient_target(rotary.k_norm_C);
       scratch = at::empty({gpu().rotate_gradient_scratch_floats(query.size(1), key.size(1), query.size(2))},
                           query.options().dtype(at::kFloat));
     }
@@ -88,15 +88,15 @@ class GpuRotateFunction : public torch::autograd::Function<GpuRotateFunction> {
       return {grad.const_data_ptr(), grad.size(1) * grad.size(2), to.mutable_data_ptr(), nullptr,
               norm.defined() ? norm.mutable_data_ptr<float>() : nullptr};
     };
-    const cuda::RotateGradient call = {.of = rotation(query, key, turn),
+    const cuda::RotateGradient call = {.of = rotation(query, key, rotary),
                                        .query = part(query_grad, query_to, q_norm_grad),
                                        .key = part(key_grad, key_to, k_norm_grad),
                                        .value = {},
                                        .scratch = wants_norms ? scratch.mutable_data_ptr<float>() : nullptr};
     require_launched(gpu().rotate_gradient(call, stream_of(query)));
     if (wants_norms) {
-      q_norm_grad = gradient_result(turn.q_norm_C, q_norm_grad);
-      k_norm_grad = gradient_result(turn.k_norm_C, k_norm_grad);
+      q_norm_grad = gradient_result(rotary.q_norm_C, q_norm_grad);
+      k_norm_grad = gradient_result(rotary.k_norm_C, k_norm_grad);
     }
     return {query_to, key_to, q_norm_grad, k_norm_grad, at::Tensor()};
   }
@@ -205,13 +205,13 @@ class GpuSpanFunction : public torch::autograd::Function<GpuSpanFunction> {
 
 }  // namespace
 
-Turned gpu_rotate(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn) {
-  if (!turn.q_norm_C.defined() && !turn.cos_TF.defined()) return {query_THC, key_TKC};
+RotatedHeads gpu_rotate(const at::Tensor& query_THC, const at::Tensor& key_TKC, const RotaryInputs& rotary) {
+  if (!rotary.q_norm_C.defined() && !rotary.cos_TF.defined()) return {query_THC, key_TKC};
   const at::Tensor query = query_THC.contiguous(), key = key_TKC.contiguous();
-  if (!needs_grad(query, key, turn.q_norm_C)) return rotated(query, key, turn);
+  if (!needs_grad(query, key, rotary.q_norm_C)) return rotated(query, key, rotary);
   const auto optional = [](const at::Tensor& x) { return x.defined() ? std::optional(x) : std::nullopt; };
   const variable_list results =
-      GpuRotateFunction::apply(query, key, optional(turn.q_norm_C), optional(turn.k_norm_C), turn);
+      GpuRotateFunction::apply(query, key, optional(rotary.q_norm_C), optional(rotary.k_norm_C), rotary);
   return {results[0], results[1]};
 }
 

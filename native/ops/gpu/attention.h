@@ -1,4 +1,4 @@
-// Attention of packed texts on a GPU, and what turns queries and keys before it.
+// Attention of packed texts on a GPU, and the rotation of queries and keys before it.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -9,18 +9,18 @@
 namespace seekrl::ops {
 
 // The norms of heads and the rotation of one layer. Undefined tensors: there is none.
-struct Turn {
+struct RotaryInputs {
   at::Tensor q_norm_C, k_norm_C;  // of 16 bits
   double norm_eps, norm_offset;
   at::Tensor cos_TF, sin_TF;  // f32, of each token
 };
 
-struct Turned {
+struct RotatedHeads {
   at::Tensor query_THC, key_TKC;
 };
 
 // As cuda::rotate without blocks, with gradients.
-Turned gpu_rotate(const at::Tensor& query_THC, const at::Tensor& key_TKC, const Turn& turn);
+RotatedHeads gpu_rotate(const at::Tensor& query_THC, const at::Tensor& key_TKC, const RotaryInputs& rotary);
 
 // Of packed texts, with the bits of cuda::paged_attention, which are those of cuda::prefill_attention, and the
 // gradients of cuda::span_attention. spans: those of the T tokens.

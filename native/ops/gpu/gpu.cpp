@@ -54,9 +54,9 @@ const cuda::Library& gpu() {
   return *library;
 }
 
-void* stream_of(const at::Tensor& x) {
-  const c10::impl::VirtualGuardImpl guard(x.device().type());
-  return guard.getStreamNativeHandle(guard.getStream(x.device()));
+void* stream_of(at::Device device) {
+  const c10::impl::VirtualGuardImpl guard(device.type());
+  return guard.getStreamNativeHandle(guard.getStream(device));
 }
 
 cuda::Dtype gpu_dtype(at::ScalarType dtype) {

@@ -18,15 +18,16 @@ std::string beside_addon(const std::string& name);
 void open_gpu(at::DeviceType type);
 
 // Whether a product with this weight is the GPU's to compute.
-inline bool is_on_gpu(const at::Tensor& weight) {
+inline bool uses_gpu_kernels(const at::Tensor& weight) {
   return !weight.device().is_cpu() && c10::isReducedFloatingType(weight.scalar_type());
 }
 
 // The kernels of the GPU that is open.
 const cuda::Library& gpu();
 
-// The current stream of the tensor's device.
-void* stream_of(const at::Tensor& x);
+// The current stream of a device, as its driver knows it.
+void* stream_of(at::Device device);
+inline void* stream_of(const at::Tensor& x) { return stream_of(x.device()); }
 
 cuda::Dtype gpu_dtype(at::ScalarType dtype);
 inline cuda::Dtype gpu_dtype(const at::Tensor& x) { return gpu_dtype(x.scalar_type()); }

@@ -113,7 +113,7 @@ struct PathBlocks {
 }  // namespace
 
 SpanTables span_tables(const Spans& spans, int64_t num_heads, int64_t num_kv_heads, at::Device device) {
-  const auto on_device = [&](const Integers& values) { return sent(values, device); };
+  const auto on_device = [&](const Integers& values) { return copy_to_gpu(values, device); };
   const Lists paths = paths_of(spans), viewers = viewers_of(spans);
   const PathBlocks blocks(spans, paths);
   const std::vector<int64_t> places = positions(spans);

@@ -29,19 +29,19 @@ void send(const at::Tensor& to, const void* from) {
   to.copy_(staged.view(to.scalar_type()).view(to.sizes()), /*non_blocking=*/true);
 }
 
-at::Tensor sent(const at::Tensor& values, at::Device device) {
+at::Tensor copy_to_gpu(const at::Tensor& values, at::Device device) {
   TORCH_INTERNAL_ASSERT(values.is_cpu() && values.is_contiguous());
   const at::Tensor there = at::empty(values.sizes(), values.options().device(device));
   send(there, values.const_data_ptr());
   return there;
 }
 
-at::Tensor copied_home(const at::Tensor& x) {
-  const at::Tensor home = pinned_bytes(static_cast<int64_t>(x.nbytes()), x.device());
-  return home.view(x.scalar_type()).view(x.sizes()).copy_(x, /*non_blocking=*/true);
+at::Tensor copy_to_host(const at::Tensor& x) {
+  const at::Tensor host = pinned_bytes(static_cast<int64_t>(x.nbytes()), x.device());
+  return host.view(x.scalar_type()).view(x.sizes()).copy_(x, /*non_blocking=*/true);
 }
 
-at::Tensor Parcel::sent(at::Device device) const {
+at::Tensor StagedLists::copy_to_gpu(at::Device device) const {
   const at::Tensor there = empty_list(std::ssize(bytes_), at::kByte, device);
   send(there, bytes_.data());
   return there;

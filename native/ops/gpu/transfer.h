@@ -17,23 +17,23 @@ void send(const at::Tensor& to, const void* from);
 
 // A list on a device, [count], which nobody waits for; of bytes, integers or floats.
 template <class Value>
-at::Tensor sent(const std::vector<Value>& values, at::Device device) {
+at::Tensor copy_to_gpu(const std::vector<Value>& values, at::Device device) {
   const at::Tensor there = empty_list(std::ssize(values), c10::CppTypeToScalarType<Value>::value, device);
   send(there, values.data());
   return there;
 }
 
 // The same of a tensor of the host, which is dense.
-at::Tensor sent(const at::Tensor& values, at::Device device);
+at::Tensor copy_to_gpu(const at::Tensor& values, at::Device device);
 
 // Pinned memory for so many bytes, which a GPU's copies fill while the host goes on.
 at::Tensor pinned_bytes(int64_t num_bytes, at::Device gpu);
 
 // `x` of a GPU in pinned memory, once the stream has come so far.
-at::Tensor copied_home(const at::Tensor& x);
+at::Tensor copy_to_host(const at::Tensor& x);
 
 // Lists that go to a GPU together.
-class Parcel {
+class StagedLists {
  public:
   // The place of `count` values; every list begins at a multiple of 16 bytes.
   template <class Value>
@@ -50,7 +50,7 @@ class Parcel {
   }
   size_t size() const { return bytes_.size(); }
   // u8 [size]
-  at::Tensor sent(at::Device device) const;
+  at::Tensor copy_to_gpu(at::Device device) const;
 
  private:
   std::vector<std::byte> bytes_;

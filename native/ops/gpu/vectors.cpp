@@ -119,7 +119,7 @@ void GpuVectors::add(const void* rows_ND, const float* scale_N, int64_t num_rows
 at::Tensor GpuVectors::on_gpu(const at::Tensor& queries_QD) const {
   const at::Tensor padded_QE = at::zeros({queries_QD.size(0), width_}, queries_QD.options());
   padded_QE.narrow(1, 0, stored_).copy_(queries_QD);
-  return sent(padded_QE, rows_NE_.device());
+  return copy_to_gpu(padded_QE, rows_NE_.device());
 }
 
 GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale_Q, const at::Tensor& hidden_N,
@@ -130,7 +130,7 @@ GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale
   const at::Tensor queries_QE = on_gpu(queries_QD);
   if (is_binary()) {
     const at::Tensor ones_Q =
-        sent(ones_of(queries_QD.const_data_ptr(), queries_QD.size(0), stored_), rows_NE_.device());
+        copy_to_gpu(ones_of(queries_QD.const_data_ptr(), queries_QD.size(0), stored_), rows_NE_.device());
     return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
                             .num_queries = queries_QE.size(0),
                             .width = 8 * width_,
@@ -141,7 +141,7 @@ GpuHits GpuVectors::search(const at::Tensor& queries_QD, const at::Tensor& scale
                             .binary_scale = *scale_Q.const_data_ptr<float>()});
   }
   const bool has_scales = beside_N_.defined();
-  const at::Tensor query_scale_Q = has_scales ? sent(scale_Q, rows_NE_.device()) : scale_Q;
+  const at::Tensor query_scale_Q = has_scales ? copy_to_gpu(scale_Q, rows_NE_.device()) : scale_Q;
   return found(num_hits, {.queries_QE = queries_QE.const_data_ptr(),
                           .row_scale_N = has_scales ? beside_N_.const_data_ptr<float>() : nullptr,
                           .query_scale_Q = has_scales ? query_scale_Q.const_data_ptr<float>() : nullptr,

@@ -23,7 +23,7 @@ class GpuVectors {
   int64_t count() const { return count_; }
 
   // Room for so many rows, and for a quarter more than there was. Where there was less all rows are forgotten, to be
-  // added anew: with a copy of them the GPU would hold nearly twice as many.
+  // added again: with a copy of them the GPU would hold nearly twice as many.
   void reserve(int64_t num_rows);
 
   // Rows of the host, one behind the other, after those already there, for which there is room; by way of a buffer of

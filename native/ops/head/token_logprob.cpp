@@ -186,7 +186,7 @@ TokenLogprob token_logprob(const at::Tensor& hidden_RD, const Weight& weight_VD,
                            double temperature, double logit_softcap, const HeadSlice& slice) {
   check_head(hidden_RD, weight_VD, ids_R, temperature);
   const at::Tensor& plain_VD = weight_VD.plain_NK;
-  const bool is_gpu = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : is_on_gpu(plain_VD);
+  const bool is_gpu = weight_VD.is_quant() ? !weight_VD.quant.is_on_cpu() : uses_gpu_kernels(plain_VD);
   require(!weight_VD.is_quant() || is_gpu || is_cpu_f32(hidden_RD), ErrorCode::kDtype,
           "token_logprob: a quantised weight: expected hidden states in f32 on the CPU");
   if (is_gpu) {

@@ -153,7 +153,7 @@ at::Tensor wide_linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, cons
 
 at::Tensor linear(const at::Tensor& x_MK, const at::Tensor& weight_NK, const at::Tensor& bias_N) {
   check_linear(x_MK, weight_NK, bias_N);
-  if (is_on_gpu(weight_NK)) {
+  if (uses_gpu_kernels(weight_NK)) {
     const bool has_eights = weight_NK.size(0) % 8 == 0 && weight_NK.size(1) % 8 == 0;
     return has_eights ? gpu_linear(x_MK, weight_NK, bias_N, weight_NK.scalar_type())
                       : wide_linear(x_MK, weight_NK, bias_N);
@@ -186,7 +186,8 @@ at::Tensor partial_linear(const at::Tensor& x_MK, const Weight& weight) {
   if (weight.is_quant()) return quant_linear(x_MK, weight.quant, {}, at::kFloat);
   const at::Tensor& weight_NK = weight.plain_NK;
   check_linear(x_MK, weight_NK, {});
-  return is_on_gpu(weight_NK) ? gpu_linear(x_MK, weight_NK, {}, at::kFloat) : linear(x_MK, weight_NK, at::Tensor());
+  return uses_gpu_kernels(weight_NK) ? gpu_linear(x_MK, weight_NK, {}, at::kFloat)
+                                     : linear(x_MK, weight_NK, at::Tensor());
 }
 
 at::Tensor add_bias(const at::Tensor& x_MN, const at::Tensor& bias_N) {

@@ -37,7 +37,7 @@ function wheelsOf(html, page) {
 }
 
 /** What the variables of a marker are here; of others, such as Python's version, every comparison holds. */
-const surroundings = {
+const environment = {
   platform_system: "Linux",
   sys_platform: "linux",
   os_name: "posix",
@@ -47,7 +47,7 @@ const surroundings = {
 /** `name == "value"` for the extras that are asked for: `extra` is each of them. */
 function compares([name, operator, quoted], extras) {
   const value = quoted.slice(1, -1);
-  const own = name === "extra" ? extras : [surroundings[name] ?? value];
+  const own = name === "extra" ? extras : [environment[name] ?? value];
   return operator === "!=" ? !own.includes(value) : own.includes(value);
 }
 

@@ -51,7 +51,7 @@ void release_pool(int8_t, uint64_t pool) {
 
 void begin_capture(int8_t, void* stream) {
   TORCH_CHECK(stream != nullptr, "emulated: graphs are not captured on the default stream");
-  TORCH_CHECK(!is_planted("begin"), "emulated: no capture begins");
+  TORCH_CHECK(!is_planted(kGraphFault, "begin"), "emulated: no capture begins");
   auto recording = std::make_shared<Recording>();
   {
     const std::lock_guard lock(mutex);
@@ -65,7 +65,7 @@ void begin_capture(int8_t, void* stream) {
 void* end_capture(int8_t, void*) {
   is_capturing = false;
   auto recording = end_recording();
-  TORCH_CHECK(!recording->is_invalid && !is_planted("end"), "emulated: the capture is invalid");
+  TORCH_CHECK(!recording->is_invalid && !is_planted(kGraphFault, "end"), "emulated: the capture is invalid");
   return new std::shared_ptr<Recording>(std::move(recording));
 }
 
@@ -73,7 +73,8 @@ std::shared_ptr<Recording>& recording_of(void* graph) { return *static_cast<std:
 
 // Works hold the recording, whose memory they use.
 void replay(void* graph, void*) {
-  if (is_planted("replay")) throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700, "emulated: it has failed");
+  if (is_planted(kGraphFault, "replay"))
+    throw c10::AcceleratorError({__func__, __FILE__, __LINE__}, 700, "emulated: it has failed");
   const std::shared_ptr<Recording>& recording = recording_of(graph);
   for (size_t i = 0; i < recording->works.size(); ++i) submit([held = recording, i] { held->works[i](); });
 }
@@ -101,5 +102,5 @@ extern "C" const seekrl::graphs::Library* seekrl_graphs() {
                                                   &end_capture,
                                                   &replay,
                                                   &destroy};
-  return is_planted("library") ? nullptr : &library;
+  return is_planted(kGraphFault, "library") ? nullptr : &library;
 }

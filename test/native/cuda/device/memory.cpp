@@ -1,12 +1,19 @@
-// Freed when the stream comes to it, as libtorch's allocators see to it that memory in use is not given to others.
+// The emulated GPU's memory: its size, read from the environment at each call so that a test can fill it, and what of
+// it is used. Freed when the stream comes to it, as libtorch's allocators see to it that memory in use is not given to
+// others.
 #include "device/memory.h"
 
+#include <c10/core/CachingDeviceAllocator.h>
+#include <c10/util/Exception.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include "device/counted.h"
 #include "device/graphs.h"
 #include "device/stream.h"
 #include "emulator/launch.h"
@@ -15,14 +22,65 @@ namespace seekrl::emulator {
 
 namespace {
 
+std::atomic<size_t> used_bytes{0}, peak_bytes{0};
+
+// A GiB, unless a variable says more or less.
+size_t bytes_of(const char* variable) {
+  const char* const given = std::getenv(variable);
+  return given == nullptr ? size_t{1} << 30 : std::strtoull(given, nullptr, 10);
+}
+
+size_t gpu_bytes() { return bytes_of("SEEKRL_EMULATED_BYTES"); }
+
+// The largest allocation that a graph's capture gets: its memory is apart, and can be short where the GPU's is not.
+size_t graph_bytes() { return bytes_of("SEEKRL_EMULATED_GRAPH_BYTES"); }
+
+size_t free_bytes() {
+  const size_t all = gpu_bytes(), used = used_bytes;
+  return all > used ? all - used : 0;
+}
+
+// Null for no bytes. Memory comes filled with kPoison, a NaN in every format, and goes so, so that tests see what is
+// read before it is written or after it is given back.
+void* take_bytes(size_t num_bytes) {
+  constexpr size_t kAlign = 512;  // as CUDA's
+  const size_t size = (num_bytes + kAlign - 1) / kAlign * kAlign;
+  if (size == 0) return nullptr;
+  TORCH_CHECK_WITH(OutOfMemoryError, size <= free_bytes(), "emulated out of memory: tried to allocate ", num_bytes,
+                   " bytes of ", free_bytes(), " that are free");
+  void* const block = std::aligned_alloc(kAlign, size);
+  std::memset(block, kPoison, size);
+  used_bytes += malloc_usable_size(block);
+  peak_bytes = std::max<size_t>(peak_bytes, used_bytes);
+  return block;
+}
+
+void give_bytes(void* block) {
+  const size_t size = malloc_usable_size(block);
+  std::memset(block, kPoison, size);
+  used_bytes -= size;
+  std::free(block);
+}
+
 void free_in_order(void* block) {
   if (block != nullptr) submit([block] { give_bytes(block); });
 }
 
 void keep(void*) {}
 
-class DeviceMemory final : public CountedAllocator {
+class DeviceMemory final : public c10::DeviceAllocator {
  public:
+  bool initialized() override { return true; }
+  void recordStream(const c10::DataPtr&, c10::Stream) override {}
+  c10::CachingDeviceAllocator::DeviceStats getDeviceStats(c10::DeviceIndex) override {
+    c10::CachingDeviceAllocator::DeviceStats stats;
+    stats.allocated_bytes[0].current = static_cast<int64_t>(used_bytes);
+    stats.allocated_bytes[0].peak = static_cast<int64_t>(peak_bytes);
+    return stats;
+  }
+  void resetAccumulatedStats(c10::DeviceIndex) override {}
+  void resetPeakStats(c10::DeviceIndex) override { peak_bytes = used_bytes.load(); }
+  std::pair<size_t, size_t> getMemoryInfo(c10::DeviceIndex) override { return {free_bytes(), gpu_bytes()}; }
   // What is about to be freed is free to who comes after it in the stream.
   c10::DataPtr allocate(size_t num_bytes) override {
     KeptMemory* const pool = pool_of(native_stream(current_stream));

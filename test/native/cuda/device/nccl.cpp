@@ -29,10 +29,7 @@ using comm::nccl::UniqueId;
 
 constexpr auto kFailedCall = static_cast<Result>(1);
 
-bool has_fault(const std::string& fault) {
-  const char* const given = std::getenv("SEEKRL_EMULATED_NCCL_FAULT");
-  return given != nullptr && given == fault;
-}
+bool has_fault(const std::string& fault) { return is_planted("SEEKRL_EMULATED_NCCL_FAULT", fault); }
 
 // As NCCL's kernels: nothing but an abort ends what waits for a connection that broke.
 void break_in(Link& link) {

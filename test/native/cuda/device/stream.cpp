@@ -98,16 +98,16 @@ Driver& driver() {
 
 }  // namespace
 
-bool is_planted(const char* where) {
-  const char* const fault = std::getenv("SEEKRL_EMULATED_GRAPH_FAULT");
-  return fault != nullptr && std::strcmp(fault, where) == 0;
+bool is_planted(const char* variable, const std::string& fault) {
+  const char* const given = std::getenv(variable);
+  return given != nullptr && given == fault;
 }
 
 void submit(Work work) {
   if (is_working) return work();
   const std::lock_guard lock(mutex);
   if (open_recording != nullptr) {
-    open_recording->is_invalid |= is_planted("launch");
+    open_recording->is_invalid |= is_planted(kGraphFault, "launch");
     TORCH_CHECK(!open_recording->is_invalid, "emulated: an operation that no capture permits");
     open_recording->works.push_back(std::move(work));
     return;

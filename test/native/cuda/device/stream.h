@@ -43,7 +43,9 @@ void go_on();
 void note_wait(const std::string& what);
 
 // Whether SEEKRL_EMULATED_GRAPH_FAULT says that graphs fail there: `library`, `begin`, `launch`, `end` or `replay`.
-bool is_planted(const char* where);
+// Whether a variable of the environment plants this fault.
+bool is_planted(const char* variable, const std::string& fault);
+inline constexpr const char* kGraphFault = "SEEKRL_EMULATED_GRAPH_FAULT";
 
 void begin_recording(const std::shared_ptr<Recording>& recording);
 std::shared_ptr<Recording> end_recording();
