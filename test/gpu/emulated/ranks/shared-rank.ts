@@ -1,5 +1,5 @@
 /** One rank of models that emulated GPUs share: `node shared-rank.js CASES`, as JSON, with torchrun's variables. */
-import { ProcessGroup } from "../../../lib/comm/process-group.ts";
+import { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import { answerOf, modelOf, type SharedCase } from "./shared.ts";
 
 const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;

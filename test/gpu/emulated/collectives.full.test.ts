@@ -4,8 +4,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freePort } from "../../lib/comm/free-port.ts";
-import { projectRoot } from "../project.ts";
+import { freePort } from "../../../lib/comm/free-port.ts";
+import { projectRoot } from "../../project.ts";
 
 const built = join(projectRoot, "build", "cmake", "Release");
 const [program, emulation] = [join(built, "seekrl_comm_check"), join(built, "libseekrl_emulated.so")];

@@ -5,16 +5,16 @@ import { copyFile, mkdtemp, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
-import { codeOf } from "../../lib/base/errors.ts";
-import { Adapter } from "../../lib/model/adapter.ts";
-import { type DecoderShape, decoderConfig } from "../../lib/model/config/config.ts";
-import type { Policy } from "../../lib/model/policy.ts";
-import { Trainer } from "../../lib/train/learner/trainer.ts";
-import { type TrainingSizes, trainingMemory } from "../../lib/train/memory/plan.ts";
-import { runCli } from "../cli/run-cli.ts";
-import { projectRoot } from "../project.ts";
-import { filled } from "../train/tiny.ts";
-import { ids, modelOn, shapes } from "./models.ts";
+import { codeOf } from "../../../lib/base/errors.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
+import { type DecoderShape, decoderConfig } from "../../../lib/model/config/config.ts";
+import type { Policy } from "../../../lib/model/policy.ts";
+import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { type TrainingSizes, trainingMemory } from "../../../lib/train/memory/plan.ts";
+import { runCli } from "../../cli/run-cli.ts";
+import { projectRoot } from "../../project.ts";
+import { filled } from "../../train/tiny.ts";
+import { ids, modelOn, shapes } from "../models.ts";
 
 const shape = { ...shapes["biases and a tied head"]!, vocabSize: 2051 };
 

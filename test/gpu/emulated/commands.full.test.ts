@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { runCli } from "../cli/run-cli.ts";
-import { projectRoot } from "../project.ts";
+import { runCli } from "../../cli/run-cli.ts";
+import { projectRoot } from "../../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-gpu-"));
 after(() => rm(folder, { recursive: true, force: true }));

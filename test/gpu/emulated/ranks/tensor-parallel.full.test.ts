@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runRanks } from "../../comm/ranks.ts";
-import { projectRoot } from "../../project.ts";
-import { shapes } from "../models.ts";
+import { runRanks } from "../../../comm/ranks.ts";
+import { projectRoot } from "../../../project.ts";
+import { shapes } from "../../models.ts";
 import { answerOf, modelOf, type SharedCase, type SharedNumbers } from "./shared.ts";
 
 const emulation = join(projectRoot, "build", "cmake", "Release", "libseekrl_emulated.so");

@@ -1,12 +1,12 @@
 /** A GPU's memory, emulated: what does not fit is tried again, smaller. */
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { Engine, type EngineStats } from "../../lib/engine/engine.ts";
-import type { Model } from "../../lib/model/model.ts";
-import { Trainer } from "../../lib/train/learner/trainer.ts";
-import { numParameters } from "../../lib/train/memory/plan.ts";
-import { filled } from "../train/tiny.ts";
-import { ids, modelOn, shapes } from "./models.ts";
+import { Engine, type EngineStats } from "../../../lib/engine/engine.ts";
+import type { Model } from "../../../lib/model/model.ts";
+import { Trainer } from "../../../lib/train/learner/trainer.ts";
+import { numParameters } from "../../../lib/train/memory/plan.ts";
+import { filled } from "../../train/tiny.ts";
+import { ids, modelOn, shapes } from "../models.ts";
 
 const shape = { ...shapes["biases and a tied head"]!, vocabSize: 2048 };
 const blockTokens = 16;

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { digestsBelow } from "../../../lib/base/files/digests.ts";
-import { latestCheckpoint } from "../../../lib/train/run/checkpoint.ts";
-import { runRanks } from "../../comm/ranks.ts";
-import { projectRoot } from "../../project.ts";
-import { withFolder, withoutClock } from "../../train/run/kill.ts";
-import { relativeDifference } from "../models.ts";
+import { digestsBelow } from "../../../../lib/base/files/digests.ts";
+import { latestCheckpoint } from "../../../../lib/train/run/checkpoint.ts";
+import { runRanks } from "../../../comm/ranks.ts";
+import { projectRoot } from "../../../project.ts";
+import { withFolder, withoutClock } from "../../../train/run/kill.ts";
+import { relativeDifference } from "../../models.ts";
 
 const emulation = join(projectRoot, "build", "cmake", "Release", "libseekrl_emulated.so");
 const skip = existsSync(emulation) ? false : "not built: SEEKRL_TESTS is off";

@@ -1,9 +1,9 @@
 /** Graphs of launches on a GPU, emulated, that fail: kernels are launched one by one then, and the GPU's memory is as it was. */
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
-import { Engine } from "../../lib/engine/engine.ts";
-import type { Model } from "../../lib/model/model.ts";
-import { ids, modelOn, shapes } from "./models.ts";
+import { Engine } from "../../../lib/engine/engine.ts";
+import type { Model } from "../../../lib/model/model.ts";
+import { ids, modelOn, shapes } from "../models.ts";
 
 const plain = shapes["biases and a tied head"]!;
 

@@ -3,17 +3,17 @@
  * without them, one process. OPTIONS are JSON: those of the learners, `steps`, a `fault` of rank 1's NCCL, `isImproved`
  * for reinforcement in place of imitation, and the name of a `shape`; each step tells how the model scores the sequences.
  */
-import { ProcessGroup } from "../../../lib/comm/process-group.ts";
-import { Engine } from "../../../lib/engine/engine.ts";
-import type { Model } from "../../../lib/model/model.ts";
-import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
-import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
-import { scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
-import { rl } from "../../../lib/train/rl.ts";
-import { sft } from "../../../lib/train/sft.ts";
-import { rolloutsOn } from "../../train/run/rl-run.ts";
-import { filled, noise } from "../../train/tiny.ts";
-import { modelOn, shapes } from "../models.ts";
+import { ProcessGroup } from "../../../../lib/comm/process-group.ts";
+import { Engine } from "../../../../lib/engine/engine.ts";
+import type { Model } from "../../../../lib/model/model.ts";
+import { algorithms } from "../../../../lib/train/algorithm/algorithm.ts";
+import type { LearnerOptions } from "../../../../lib/train/learner/learner-options.ts";
+import { scoreSequences, Trainer } from "../../../../lib/train/learner/trainer.ts";
+import { rl } from "../../../../lib/train/rl.ts";
+import { sft } from "../../../../lib/train/sft.ts";
+import { rolloutsOn } from "../../../train/run/rl-run.ts";
+import { filled, noise } from "../../../train/tiny.ts";
+import { modelOn, shapes } from "../../models.ts";
 
 const { RANK = "0", WORLD_SIZE = "1", MASTER_PORT = "1" } = process.env;
 const [device = "cpu", given = "{}", folder] = process.argv.slice(2);

@@ -4,15 +4,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { Engine } from "../../lib/engine/engine.ts";
-import { Adapter } from "../../lib/model/adapter.ts";
-import type { TrainSequence } from "../../lib/train/batch/packing.ts";
-import { Critic } from "../../lib/train/learner/critic.ts";
-import type { Learner } from "../../lib/train/learner/learner.ts";
-import type { LearnerOptions } from "../../lib/train/learner/learner-options.ts";
-import { type LossOptions, Trainer } from "../../lib/train/learner/trainer.ts";
-import { filled, noise } from "../train/tiny.ts";
-import { ids, modelOn, shapes } from "./models.ts";
+import { Engine } from "../../../lib/engine/engine.ts";
+import { Adapter } from "../../../lib/model/adapter.ts";
+import type { TrainSequence } from "../../../lib/train/batch/packing.ts";
+import { Critic } from "../../../lib/train/learner/critic.ts";
+import type { Learner } from "../../../lib/train/learner/learner.ts";
+import type { LearnerOptions } from "../../../lib/train/learner/learner-options.ts";
+import { type LossOptions, Trainer } from "../../../lib/train/learner/trainer.ts";
+import { filled, noise } from "../../train/tiny.ts";
+import { ids, modelOn, shapes } from "../models.ts";
 
 let folder = "";
 

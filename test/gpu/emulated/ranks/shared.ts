@@ -1,12 +1,12 @@
 /** What a model on a GPU says and learns, as numbers that GPUs which share it must give. */
-import { Engine } from "../../../lib/engine/engine.ts";
-import { Adapter } from "../../../lib/model/adapter.ts";
-import type { Model } from "../../../lib/model/model.ts";
-import type { QuantisedWeights } from "../../../lib/model/weights-form.ts";
-import { Critic } from "../../../lib/train/learner/critic.ts";
-import { scoreSequences, Trainer } from "../../../lib/train/learner/trainer.ts";
-import { filled, noise } from "../../train/tiny.ts";
-import { ids, modelOn, scoresOf, shapes } from "../models.ts";
+import { Engine } from "../../../../lib/engine/engine.ts";
+import { Adapter } from "../../../../lib/model/adapter.ts";
+import type { Model } from "../../../../lib/model/model.ts";
+import type { QuantisedWeights } from "../../../../lib/model/weights-form.ts";
+import { Critic } from "../../../../lib/train/learner/critic.ts";
+import { scoreSequences, Trainer } from "../../../../lib/train/learner/trainer.ts";
+import { filled, noise } from "../../../train/tiny.ts";
+import { ids, modelOn, scoresOf, shapes } from "../../models.ts";
 
 /** Which model, and what is asked of it. */
 export interface SharedCase {

@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { projectRoot } from "../../project.ts";
-import { requireBroadcast } from "../../train/roles/received.ts";
+import { projectRoot } from "../../../project.ts";
+import { requireBroadcast } from "../../../train/roles/received.ts";
 
 const emulation = join(projectRoot, "build", "cmake", "Release", "libseekrl_emulated.so");
 const skip = existsSync(emulation) ? false : "not built: SEEKRL_TESTS is off";
