@@ -1,6 +1,7 @@
 /**
- * Are the numbers of a model on a GPU those of the CPU, at the sizes of a real model? `node dist/bench/gpu/numbers.js [--device cuda]
- * [--shape qwen2.5-0.5b] [--tiny]` prints a line for each comparison: ok, or what is too far off. Weights are random, the same on both.
+ * Are the numbers of a model on a GPU those of the CPU, at the sizes of a real model? `node dist/bench/gpu/numbers.js
+ * [--only models|rollout|search] [--device cuda] [--shape qwen2.5-0.5b] [--tiny]` prints a line for each comparison: ok, or what is too
+ * far off. Weights are random, the same on both.
  */
 import { parseArgs } from "node:util";
 import { Dice } from "../../lib/base/random.ts";
@@ -14,6 +15,7 @@ const { values } = parseArgs({
   options: {
     device: { type: "string", default: "cuda" },
     shape: { type: "string", default: "qwen2.5-0.5b" },
+    only: { type: "string" },
     tiny: { type: "boolean", default: false },
   },
 });
@@ -97,12 +99,22 @@ async function compareRolloutWithTraining(): Promise<void> {
   const { logprobs } = await scoreSequences(model, drawn);
   const isSame = spans.every((span, i) => span.logprobs.every((value, t) => value === logprobs[i]![t]));
   tell(isSame, `${drawn.length} sequences drawn together are scored to the same bits`);
+  // A second time the shapes of the batch are known, and its steps are one launch each.
+  const again = prompts.map((prompt) => engine.open(prompt));
+  await Promise.all(again.map((sequence) => sequence.generate({ maxTokens: tiny ? 4 : 24 })));
+  const { numReplays, graphRefusal } = await engine.stats();
+  for (const sequence of again) sequence.close();
+  tell(
+    numReplays > 0 && graphRefusal === undefined,
+    `${numReplays} steps were graphs; refusal: ${graphRefusal ?? "none"}`,
+  );
 }
 
 async function compareSearch(): Promise<void> {
   const [dim, count] = tiny ? [64, 1003] : [768, 100_003];
   const dice = new Dice(1, 0);
-  const vectors = Float32Array.from({ length: dim * count }, () => Math.round(4 * dice.next() - 2));
+  const vectors = new Float32Array(dim * count);
+  for (let i = 0; i < vectors.length; i += 1) vectors[i] = Math.round(4 * dice.next() - 2);
   const found = await Promise.all(
     ["cpu", device].map(async (where) => {
       const index = VectorIndex.create("exact", {
@@ -117,6 +129,6 @@ async function compareSearch(): Promise<void> {
   tell(found[0] === found[1], `exact search of ${count} vectors: ids and scores are the CPU's`);
 }
 
-await compareModels();
-await compareRolloutWithTraining();
-await compareSearch();
+const comparisons = { models: compareModels, rollout: compareRolloutWithTraining, search: compareSearch };
+for (const [name, compare] of Object.entries(comparisons))
+  if ((values.only ?? name) === name) await compare();

@@ -1,19 +1,23 @@
 /**
  * Packs what `bench/gpu/run.sh` takes to a machine with a GPU that has no network and no Node: `node bench/gpu/pack.mjs
- * [ARCHITECTURE]` writes `build/gpu/carry/run.tar.xz`: the program that checks the kernels, for one architecture (sm_90), what the
- * emulator leaves of every case, Node with its headers, `dist` and the packages that build and run the engine. It takes nvcc, xz
- * and a checkout that is set up (`npm ci`); the kernels take minutes, and only when they have changed.
+ * [ARCHITECTURE]` writes the folder `build/gpu/carry`: an archive of the program that checks the kernels, for one architecture
+ * (sm_90), what the emulator leaves of every case, Node with its headers, `dist` and the packages that build and run the engine;
+ * beside it a digest of the sources that it is made of, and their commit. It builds what has changed, which takes nvcc, xz and a
+ * checkout that is set up (`npm ci`). `--dry` packs the emulator for `run.sh --dry`, of what is built, into `build/gpu-dry/carry`.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
-const build = join(root, "build", "gpu");
+const isDry = process.argv.includes("--dry");
+const build = join(root, "build", isDry ? "gpu-dry" : "gpu");
 const carried = join(build, "carried");
 const archive = join(build, "carry", "run.tar.xz");
-const architecture = process.argv[2] ?? "sm_90";
+const architecture = process.argv.slice(2).find((each) => each !== "--dry") ?? "sm_90";
+/** `npm run build -- --tests` makes it. */
+const emulated = join(root, "build", "cmake", "seekrl_gpu_bench_emulated");
 const mostBytes = 64 * 2 ** 20;
 
 /** Besides the dependencies: what builds the addon. */
@@ -58,7 +62,7 @@ function copyNode() {
   mkdirSync(join(node, "bin"), { recursive: true });
   mkdirSync(join(node, "include"), { recursive: true });
   copyFileSync(process.execPath, join(node, "bin", "node"));
-  run("strip", ["--strip-unneeded", join(node, "bin", "node")]);
+  if (!isDry) run("strip", ["--strip-unneeded", join(node, "bin", "node")]);
   run("cp", ["-r", nodeHeaders(), join(node, "include")]);
 }
 
@@ -69,17 +73,36 @@ function pack() {
   const excluded = unneeded.map((name) => `--exclude=${name}`);
   const what = [relative(root, carried), "dist", ...packages];
   mkdirSync(dirname(archive), { recursive: true });
-  run("tar", ["--use-compress-program=xz -T0", "-cf", archive, ...excluded, ...what]);
+  run("tar", [
+    `--use-compress-program=xz -T0 ${isDry ? "-0" : ""}`,
+    "-cf",
+    archive,
+    "--transform=s,^build/gpu-dry/,build/gpu/,",
+    ...excluded,
+    ...what,
+  ]);
 }
 
-run("bash", ["bench/gpu/build.sh", build, "emulated"]);
-run("bash", ["bench/gpu/build.sh", build, architecture]);
+const program = isDry ? emulated : join(build, `bench-${architecture}`);
+if (!isDry) {
+  run(process.execPath, ["scripts/setup/install.mjs", "--tests"]);
+  run("bash", ["bench/gpu/kernels/build.sh", build, architecture]);
+}
 rmSync(carried, { recursive: true, force: true });
 mkdirSync(join(carried, "fixtures"), { recursive: true });
-run(join(build, "bench-emulated"), ["--write", join(carried, "fixtures")]);
-copyFileSync(join(build, `bench-${architecture}`), join(carried, "bench"));
+run(emulated, ["--write", join(carried, "fixtures")]);
+copyFileSync(program, join(carried, "bench"));
 copyNode();
 pack();
+const said = (command, args) => execFileSync(command, args, { cwd: root, encoding: "utf8" });
+const digest = said("bash", ["bench/gpu/digest.sh"]);
+writeFileSync(join(dirname(archive), "digest"), digest);
+const isChanged = said("git", ["status", "--porcelain", "--untracked-files=no"]) !== "";
+const commit = said("git", ["rev-parse", "HEAD"]).trim();
+writeFileSync(join(dirname(archive), "commit"), `${commit}${isChanged ? " and changes" : ""}\n`);
+// Here it is unpacked already.
+const sum = said("sh", ["-c", 'sha256sum <"$0"', archive]);
+writeFileSync(join(build, "unpacked"), `${digest.trim()} ${sum}`);
 const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 const tracked = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
 const numTracked = tracked.filter(Boolean).reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
@@ -87,4 +110,6 @@ const numCarried = statSync(archive).size;
 process.stdout.write(
   `${relative(root, archive)}: ${megabytes(numCarried)}, beside ${megabytes(numTracked)} of tracked files\n`,
 );
-if (numCarried + numTracked > mostBytes) throw new Error(`expected ${megabytes(mostBytes)} at most in all`);
+// A rehearsal packs quickly and not small.
+if (!isDry && numCarried + numTracked > mostBytes)
+  throw new Error(`expected ${megabytes(mostBytes)} at most in all`);

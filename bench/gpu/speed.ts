@@ -1,6 +1,7 @@
 /**
- * How fast is the whole engine on a GPU? `node dist/bench/gpu/speed.js [--device cuda] [--tiny]` prints a line of JSON for each case of
- * Qwen2.5's 0.5B and 7B, as it is measured; bench/gpu/peer.py measures the same of torch and prints both with their ratio.
+ * How fast is the whole engine on a GPU? `node dist/bench/gpu/speed.js [--only small|train|search|large] [--device cuda] [--tiny]`
+ * prints a line of JSON for each case of Qwen2.5's 0.5B and 7B, as it is measured; bench/gpu/peer.py measures the same of torch and
+ * prints both with their ratio.
  */
 import { parseArgs } from "node:util";
 import { Engine } from "../../lib/engine/engine.ts";
@@ -12,6 +13,7 @@ import { shapeOf } from "../shapes.ts";
 const { values } = parseArgs({
   options: {
     device: { type: "string", default: "cuda" },
+    only: { type: "string" },
     tiny: { type: "boolean", default: false },
   },
 });
@@ -19,8 +21,11 @@ const { device, tiny } = values;
 const [small, large] = tiny ? ["world"] : ["qwen2.5-0.5b", "qwen2.5-7b"];
 const rounds = tiny ? 1 : 5;
 
-function tell(name: string, rate: number, unit: string): void {
-  process.stdout.write(`${JSON.stringify({ name, rate: Number(rate.toPrecision(4)), unit })}\n`);
+/** What a case is, as peer.py reads it. */
+type Case = { readonly name: string; readonly kind: string } & Readonly<Record<string, string | number>>;
+
+function tell(measured: Case, rate: number, unit: string): void {
+  process.stdout.write(`${JSON.stringify({ ...measured, rate: Number(rate.toPrecision(4)), unit })}\n`);
 }
 
 /** How often a second, the median of some rounds after one that warms up. */
@@ -58,7 +63,8 @@ async function measureDecode(name: string, model: Model, batch: number): Promise
     ),
   );
   for (const each of all) each.close();
-  tell(`decode ${name}, ${batch} rows at ${numPrompt} tokens`, rate * batch * numNew, "tok/s");
+  const what = `decode ${name}, ${batch} rows at ${numPrompt} tokens`;
+  tell({ name: what, kind: "decode", shape: name, batch, length: numPrompt }, rate * batch * numNew, "tok/s");
 }
 
 async function measurePrefill(name: string, model: Model): Promise<void> {
@@ -71,7 +77,11 @@ async function measurePrefill(name: string, model: Model): Promise<void> {
     await sequence.generate({ maxTokens: 1 });
     sequence.close();
   });
-  tell(`prefill ${name}, a prompt of ${length}`, rate * length, "tok/s");
+  tell(
+    { name: `prefill ${name}, a prompt of ${length}`, kind: "prefill", shape: name, length },
+    rate * length,
+    "tok/s",
+  );
 }
 
 async function measureTraining(): Promise<void> {
@@ -87,18 +97,21 @@ async function measureTraining(): Promise<void> {
     await trainer.accumulate(sequences, { maxTokens: 16_384 });
     await trainer.step({ learningRate: 1e-5 });
   });
-  tell(`train ${small}, ${count} x ${length}`, rate * count * length, "tok/s");
+  const what = `train ${small}, ${count} x ${length}`;
+  tell({ name: what, kind: "train", shape: small!, count, length }, rate * count * length, "tok/s");
 }
 
 async function measureSearch(): Promise<void> {
   const [dim, count] = tiny ? [64, 2000] : [768, 1_000_000];
   const index = VectorIndex.create("exact", { dim, metric: "ip", dtype: "bf16", capacity: count, device });
-  const piece = Float32Array.from({ length: dim * Math.min(count, 50_000) }, (_, i) => Math.sin(i * 0.7));
+  const piece = new Float32Array(dim * Math.min(count, 50_000));
+  for (let i = 0; i < piece.length; i += 1) piece[i] = Math.sin(i * 0.7);
   for (let at = 0; at < count; at += piece.length / dim) await index.add(piece);
   for (const numQueries of [1, 64]) {
     const queries = piece.subarray(0, numQueries * dim);
     const rate = await perSecond(() => index.search(queries, { topK: 10 }));
-    tell(`search ${count} x ${dim}, ${numQueries} queries`, rate * numQueries, "queries/s");
+    const what = `search ${count} x ${dim}, ${numQueries} queries`;
+    tell({ name: what, kind: "search", count, dim, numQueries }, rate * numQueries, "queries/s");
   }
   index.close();
 }
@@ -109,8 +122,11 @@ async function measureGeneration(name: string): Promise<void> {
   await measurePrefill(name, model);
 }
 
-await measureGeneration(small!);
-await measureTraining();
-await measureSearch();
-// Its weights take longest to draw: it comes last.
-if (large !== undefined) await measureGeneration(large);
+const groups = {
+  small: () => measureGeneration(small!),
+  train: measureTraining,
+  search: measureSearch,
+  // The processor draws its weights: 7.6e9 normal numbers.
+  large: async () => (large === undefined ? undefined : await measureGeneration(large)),
+};
+for (const [name, measure] of Object.entries(groups)) if ((values.only ?? name) === name) await measure();

@@ -175,7 +175,10 @@ export const pairs = [...generating, ...training, ...comparedVectors];
 
 /** Machines and servers that no package brings; they are measured by hand. */
 export const byHand = [
-  { name: "kernels for GPUs against cuBLASLt", why: "needs an NVIDIA GPU and nvcc: `bench/gpu/run.sh`" },
+  {
+    name: "products and engine on a GPU against torch",
+    why: "needs an NVIDIA GPU and nvcc: `bench/gpu/run.sh`",
+  },
   {
     name: "graph against PostgreSQL with pgvector",
     why: "needs a server of PostgreSQL with pgvector: `npm run bench -- stores/pgvector --connection postgresql://...`",

@@ -53,9 +53,9 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
   endif()
   # Kernels of one contract, on the CPU or for other shapes, have the same bits: no multiply-add is fused but those the
   # source names.
-  set_source_files_properties(native/kernels/cuda/train/adamw.cu native/kernels/cuda/train/token_logprob.cu
-    native/kernels/cuda/sampling/sampler.cu native/kernels/cuda/attention/paged.cu
-    native/kernels/cuda/attention/prefill.cu PROPERTIES CUDA_FLAGS -fmad=false)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS native/kernels/unfused.txt)
+  file(STRINGS native/kernels/unfused.txt UNFUSED)
+  set_source_files_properties(${UNFUSED} PROPERTIES CUDA_FLAGS -fmad=false)
   file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
   foreach(source ${CUDA_SOURCES})
     file(RELATIVE_PATH name ${CMAKE_SOURCE_DIR}/native/kernels/cuda ${source})
@@ -159,24 +159,10 @@ if(SEEKRL_TESTS AND CUDA_TEST_SOURCES AND CMAKE_SYSTEM_NAME STREQUAL "Linux"
     target_link_options(seekrl_cuda_race_test PRIVATE -fsanitize=thread -Wl,--gc-sections)
   endif()
 
-  # bench/gpu on the emulator, and linked for a GPU: what it takes on a machine with one is bench/gpu/run.sh.
-  file(GLOB GPU_BENCH_SOURCES CONFIGURE_DEPENDS bench/gpu/*.cpp)
-  list(FILTER GPU_BENCH_SOURCES EXCLUDE REGEX device_emulated)
-  add_library(seekrl_gpu_bench_cases OBJECT ${GPU_BENCH_SOURCES} native/kernels/dynamic_map.cpp)
-  target_link_libraries(seekrl_gpu_bench_cases PRIVATE seekrl_settings)
-  set_source_files_properties(bench/gpu/fill.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
-  add_executable(seekrl_gpu_bench_emulated bench/gpu/device_emulated.cpp bench/gpu/fill.cu
-    $<TARGET_OBJECTS:seekrl_gpu_bench_cases> $<TARGET_OBJECTS:seekrl_emulated_kernels>)
+  # bench/gpu on the emulator; for a GPU bench/gpu/kernels/build.sh builds it.
+  file(GLOB GPU_BENCH_SOURCES CONFIGURE_DEPENDS bench/gpu/kernels/*.cpp)
+  set_source_files_properties(bench/gpu/kernels/fill.cu PROPERTIES LANGUAGE CXX COMPILE_OPTIONS "-xc++")
+  add_executable(seekrl_gpu_bench_emulated ${GPU_BENCH_SOURCES} bench/gpu/kernels/fill.cu native/kernels/dynamic_map.cpp
+    $<TARGET_OBJECTS:seekrl_emulated_kernels>)
   emulate(seekrl_gpu_bench_emulated)
-  if(SEEKRL_CUDA AND SEEKRL_NVCC)
-    set(GPU_BENCH ${CMAKE_BINARY_DIR}/seekrl_gpu_bench_gpu)
-    list(GET CUDA_ARCHITECTURES 0 oldest)
-    add_custom_command(OUTPUT ${GPU_BENCH} VERBATIM COMMAND_EXPAND_LISTS
-      DEPENDS ${CUDA_OBJECTS} seekrl_gpu_bench_cases $<TARGET_OBJECTS:seekrl_gpu_bench_cases>
-              bench/gpu/device_gpu.cu bench/gpu/fill.cu
-      COMMAND ${SEEKRL_NVCC} -std=c++20 -arch=sm_${oldest} -I${CMAKE_SOURCE_DIR}/native -cudart static -o ${GPU_BENCH}
-              ${CMAKE_SOURCE_DIR}/bench/gpu/device_gpu.cu ${CMAKE_SOURCE_DIR}/bench/gpu/fill.cu
-              $<TARGET_OBJECTS:seekrl_gpu_bench_cases> ${CUDA_OBJECTS} -ldl)
-    add_custom_target(seekrl_gpu_bench ALL DEPENDS ${GPU_BENCH})
-  endif()
 endif()

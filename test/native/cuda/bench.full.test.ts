@@ -7,9 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { projectRoot } from "../../project.ts";
 
-const build = join(projectRoot, "build", "cmake");
-const emulated = join(build, "seekrl_gpu_bench_emulated");
-const onGpu = join(build, "seekrl_gpu_bench_gpu");
+const emulated = join(projectRoot, "build", "cmake", "seekrl_gpu_bench_emulated");
 const skip = !existsSync(emulated) && "built without tests";
 
 function run(program: string, args: readonly string[]): { status: number | null; output: string } {
@@ -42,17 +40,26 @@ test("the table of bench/gpu without a GPU says so in every row", { skip }, () =
   assert.equal(status, 0);
   const rows = output
     .split("\n")
-    .filter((line) => /^\| (decode|prefill|train|loss|AdamW|exact|embed) /.test(line));
-  assert.ok(rows.length > 30);
+    .filter((line) => /^\| (attention|gradient|AdamW|exact|draw|product) /.test(line));
+  assert.ok(rows.length > 20);
   assert.ok(rows.every((row) => row.includes("| no GPU |")));
+  // Products and search are held against the host's own numbers.
+  const checked = rows.filter((row) => /^\| (product tiny|exact) /.test(row));
+  assert.equal(checked.length, 9);
+  assert.ok(checked.every((row) => row.endsWith("| ok |")));
   assert.match(run(emulated, ["--fast"]).output, /^--fast: unknown; there are/);
 });
 
-test("bench/gpu is linked for a GPU, and says that there is none", {
-  skip: !existsSync(onGpu) && "built without nvcc",
-}, (context) => {
-  const { status, output } = run(onGpu, ["--only", "nothing"]);
-  if (status === 0) return context.skip("there is a GPU");
-  assert.equal(status, 1);
-  assert.match(output, /CUDA driver|no CUDA-capable device/);
+test("cases of bench/gpu are listed, and run one by one", { skip }, () => {
+  const names = (of: string): string[] => run(emulated, ["--list", of]).output.trimEnd().split("\n");
+  const [checks, rows] = [names("check"), names("table")];
+  for (const width of [32, 64, 80, 96, 128, 256])
+    for (const dtype of ["bf16", "f16"]) assert.ok(checks.includes(`heads of ${width}, ${dtype}`));
+  assert.ok(
+    checks.some((name) => name.startsWith("loss op")) && !rows.some((name) => name.startsWith("loss op")),
+  );
+  assert.match(run(emulated, ["--list", "all"]).output, /^--list: expected check or table, got all$/m);
+  assert.match(run(emulated, ["--head"]).output, /^\| case \|.*\n\|---[|-]*\n$/m);
+  const { status, output } = run(emulated, ["--case", rows[0]!]);
+  assert.deepEqual([status, output.split("\n").length], [0, 2]);
 });

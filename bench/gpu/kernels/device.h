@@ -30,8 +30,8 @@ int64_t num_processors();
 int64_t free_bytes();
 
 // Microseconds of a run, the median of many, after runs that warm up; before each, twice the size of the second-level
-// cache is written. `as_graph`: its launches are recorded once and replayed, so that the host does not count.
-double median_microseconds(const Launch& run, bool as_graph);
+// cache is written.
+double median_microseconds(const Launch& run);
 // Bytes read and written in a second by copying a GiB on the GPU.
 double copy_bytes_per_second();
 void synchronise();
@@ -65,9 +65,10 @@ class Memory {
     write(to, values.data(), static_cast<int64_t>(values.size() * sizeof(Value)));
     return to;
   }
+  // From the host's memory.
+  void write(void* to, const void* from, int64_t num_bytes);
 
  private:
-  void write(void* to, const void* from, int64_t num_bytes);
   std::vector<void*> all_;
   uint64_t stream_ = 0;
 };

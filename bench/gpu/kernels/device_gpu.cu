@@ -66,35 +66,14 @@ struct Timer {
   cudaEvent_t start, end;
 };
 
-// A recorded run.
-struct Graph {
-  explicit Graph(const Launch& run) {
-    require_cuda(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal));
-    const cuda::Status status = run(stream());
-    require_cuda(cudaStreamEndCapture(stream(), &graph));
-    require(status);
-    require_cuda(cudaGraphInstantiate(&executable, graph, 0));
-  }
-  ~Graph() {
-    cudaGraphExecDestroy(executable);
-    cudaGraphDestroy(graph);
-  }
-  cuda::Status launch(void* to) const {
-    const cudaError_t error = cudaGraphLaunch(executable, static_cast<cudaStream_t>(to));
-    return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
-  }
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-};
-
-// Runs for half a second at most, five times at least.
+// Runs for a quarter of a second at most, five times at least.
 double median_of_runs(const Launch& run) {
   using Clock = std::chrono::steady_clock;
   Timer timer;
   for (int i = 0; i < 3; ++i) timer.microseconds(run);
   std::vector<double> times;
   const auto started = Clock::now();
-  while (times.size() < 5 || (times.size() < 101 && Clock::now() - started < std::chrono::milliseconds(500))) {
+  while (times.size() < 5 || (times.size() < 101 && Clock::now() - started < std::chrono::milliseconds(250))) {
     times.push_back(timer.microseconds(run));
   }
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
@@ -126,11 +105,7 @@ int64_t free_bytes() {
   return static_cast<int64_t>(free);
 }
 
-double median_microseconds(const Launch& run, bool as_graph) {
-  if (!as_graph) return median_of_runs(run);
-  const Graph graph(run);
-  return median_of_runs([&](void* to) { return graph.launch(to); });
-}
+double median_microseconds(const Launch& run) { return median_of_runs(run); }
 
 double copy_bytes_per_second() {
   constexpr int64_t kBytes = int64_t{1} << 30;

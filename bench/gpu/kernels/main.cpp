@@ -1,8 +1,9 @@
 // How fast are the kernels on this GPU, and what share of its bandwidth and arithmetic is that?
 //
 // --write FOLDER: runs every case in a small shape and writes what it leaves, in the emulator. --check FOLDER: the same
-// on a GPU, compared. --list: the names of the small cases. Without any: the table. --tiny: of the small shapes; --only
-// TEXT: cases whose name has it; --case NAME: that one.
+// on a GPU, compared. Without either: the table, where some outputs are held against the host's. --list check|table:
+// the names of those cases. --only TEXT: cases whose name has it; --case NAME: that one; of the table its row alone,
+// and --head is all before the rows.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -15,10 +16,10 @@ namespace seekrl::bench {
 namespace {
 
 struct Options {
-  std::string write, check, only, name;
-  bool is_tiny = false, lists = false;
+  std::string write, check, list, only, name;
+  bool is_head = false;
   bool has_all() const { return only.empty() && name.empty(); }
-  bool checks() const { return !write.empty() || !check.empty(); }
+  bool checks() const { return !write.empty() || !check.empty() || list == "check"; }
 };
 
 // Dense bf16 with f32 sums, in TFLOP/s, from NVIDIA's data sheets.
@@ -54,8 +55,8 @@ struct Roof {
 };
 
 void print_row(const Case& of, const std::string& rest) {
-  std::printf("| %s | %s | %s | %s %s |\n", of.name.c_str(), number(of.bytes / 1e9).c_str(),
-              number(of.flop / 1e12).c_str(), rest.c_str(), of.goal.c_str());
+  std::printf("| %s | %s | %s | %s |\n", of.name.c_str(), number(of.bytes / 1e9).c_str(),
+              number(of.flop / 1e12).c_str(), rest.c_str());
   std::fflush(stdout);
 }
 
@@ -64,38 +65,60 @@ std::string measured(const Case& of, double microseconds, const Roof& roof) {
   const double by_flop = roof.flop_per_second > 0 ? of.flop / roof.flop_per_second * 1e6 : 0;
   const auto percent = [&](double least) { return std::to_string(std::lround(100 * least / microseconds)) + " %"; };
   return number(microseconds) + " | " + number(of.items / microseconds * 1e6) + " " + of.item + "/s | " +
-         percent(by_bytes) + " | " + percent(by_flop) + " |";
+         percent(by_bytes) + " | " + percent(by_flop);
 }
 
-// What the rest of a row says.
-std::string result_of(const Case& of, const Roof& roof, bool is_tiny) {
-  if (!is_gpu() && !is_tiny) return "no GPU | | | |";
+struct Row {
+  std::string rest;
+  bool is_good;
+};
+
+// What a case with a check of its own says of it: before the run it must see that nothing is computed yet.
+Row checked(const Prepared& prepared, const std::string& rest, bool was_wrong) {
+  if (prepared.wrong == nullptr) return {rest + " | ", true};
+  const std::string wrong = was_wrong ? prepared.wrong() : "is content before the run";
+  return {rest + " | " + (wrong.empty() ? "ok" : "WRONG: " + wrong), wrong.empty()};
+}
+
+Row row_of(const Case& of, const Roof& roof) {
   if (is_gpu() && of.memory > static_cast<double>(free_bytes()))
-    return "needs " + number(of.memory / 1e9) + " GB | | | |";
+    return {"needs " + number(of.memory / 1e9) + " GB | | | | ", true};
   try {
     Memory memory;
     const Prepared prepared = of.prepare(memory);
     synchronise();
-    const double microseconds = median_microseconds(prepared.run, of.as_graph);
-    return is_gpu() ? measured(of, microseconds, roof) : "no GPU | | | |";
+    const bool was_wrong = prepared.wrong != nullptr && !prepared.wrong().empty();
+    const double microseconds = median_microseconds(prepared.run);
+    synchronise();
+    return checked(prepared, is_gpu() ? measured(of, microseconds, roof) : "no GPU | | |", was_wrong);
   } catch (const DeviceError& error) {
-    return std::string(error.what()) + " | | | |";
+    return {"FAILED: " + std::string(error.what()) + " | | | | ", false};
   }
 }
 
-void print_table(const Cases& cases, bool is_tiny) {
-  const double teraflops = peak_teraflops(gpu_name());
-  const Roof roof = {copy_bytes_per_second(), teraflops * 1e12};
+void print_head(const Roof& roof) {
   std::printf("%s\n\n", gpu_words().c_str());
   if (is_gpu()) {
     std::printf("Copies read and write %.0f GB/s (measured); ", roof.bytes_per_second / 1e9);
-    std::printf(teraflops > 0 ? "dense bf16 %.0f TFLOP/s (data sheet).\n" : "no known peak of bf16.\n", teraflops);
+    std::printf(roof.flop_per_second > 0 ? "dense bf16 %.0f TFLOP/s (data sheet).\n" : "no known peak of bf16.\n",
+                roof.flop_per_second / 1e12);
   }
-  std::printf("Medians; before each run twice the second-level cache is written. Goals are of one H200.\n\n");
+  std::printf("Medians; before each run twice the second-level cache is written.\n\n");
   std::printf(
-      "| case | GB | TFLOP | us | rate | of bandwidth | of bf16 | goal |\n"
+      "| case | GB | TFLOP | us | rate | of bandwidth | of bf16 | results |\n"
       "|---|---|---|---|---|---|---|---|\n");
-  for (const Case& each : cases) print_row(each, result_of(each, roof, is_tiny));
+}
+
+bool print_table(const Cases& cases, const Options& options) {
+  const Roof roof = {copy_bytes_per_second(), peak_teraflops(gpu_name()) * 1e12};
+  if (options.name.empty()) print_head(roof);
+  bool is_good = true;
+  for (const Case& each : options.is_head ? Cases() : cases) {
+    const Row row = row_of(each, roof);
+    print_row(each, row.rest);
+    is_good = is_good && row.is_good;
+  }
+  return is_good;
 }
 
 // Every function of the library is in a case; those that only say a number are not.
@@ -128,13 +151,16 @@ bool check_or_write(const Cases& cases, const Options& options) {
 
 Cases all_cases(const Options& options) {
   Cases cases, chosen;
-  const bool is_tiny = options.is_tiny || options.lists || options.checks();
-  for (const auto add : {add_decode_cases, add_prefill_cases, add_training_cases, add_loss_cases, add_optimiser_cases,
-                         add_search_cases, add_encoder_cases, add_row_cases, add_weight_cases}) {
+  const bool is_tiny = !is_gpu() || options.checks();
+  const Use other = options.checks() ? Use::kTable : Use::kCheck;
+  for (const auto add :
+       {add_decode_cases, add_prefill_cases, add_training_cases, add_loss_cases, add_optimiser_cases, add_search_cases,
+        add_encoder_cases, add_row_cases, add_product_cases, add_weight_cases, add_width_cases}) {
     add(cases, is_tiny);
   }
   std::copy_if(cases.begin(), cases.end(), std::back_inserter(chosen), [&](const Case& each) {
-    return each.name.find(options.only) != std::string::npos && (options.name.empty() || each.name == options.name);
+    return each.use != other && each.name.find(options.only) != std::string::npos &&
+           (options.name.empty() || each.name == options.name);
   });
   if (chosen.empty() && !options.name.empty()) throw DeviceError("--case: no case is named " + options.name);
   return chosen;
@@ -157,11 +183,13 @@ Options parse(int argc, char** argv) {
     } else if (argument == "--case") {
       options.name = value();
     } else if (argument == "--list") {
-      options.lists = true;
-    } else if (argument == "--tiny") {
-      options.is_tiny = true;
+      options.list = value();
+      if (options.list != "check" && options.list != "table")
+        throw DeviceError("--list: expected check or table, got " + options.list);
+    } else if (argument == "--head") {
+      options.is_head = true;
     } else {
-      throw DeviceError(argument + ": unknown; there are --write, --check, --list, --only, --case and --tiny");
+      throw DeviceError(argument + ": unknown; there are --write, --check, --list, --only, --case and --head");
     }
   }
   return options;
@@ -172,13 +200,12 @@ Options parse(int argc, char** argv) {
 int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
   const Cases cases = all_cases(options);
-  if (options.lists) {
+  if (!options.list.empty()) {
     for (const Case& each : cases) std::printf("%s\n", each.name.c_str());
     return 0;
   }
   if (options.checks()) return check_or_write(cases, options) ? 0 : 1;
-  print_table(cases, options.is_tiny);
-  return 0;
+  return print_table(cases, options) ? 0 : 1;
 }
 
 }  // namespace seekrl::bench

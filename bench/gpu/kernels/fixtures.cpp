@@ -13,7 +13,8 @@ namespace {
 int64_t bytes_of(const Output& output) {
   switch (output.kind) {
     case Kind::kByte: return output.count;
-    case Kind::kBf16: return output.count * 2;
+    case Kind::kBf16:
+    case Kind::kF16: return output.count * 2;
     case Kind::kDouble: return output.count * 8;
     default: return output.count * 4;
   }
@@ -34,6 +35,16 @@ Value value_at(const std::vector<uint8_t>& bytes, int64_t i) {
   return value;
 }
 
+double half_of(uint16_t bits) {
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size = exponent == 31  ? (fraction == 0 ? INFINITY : NAN)
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(1024 + fraction, exponent - 25);
+  return bits >> 15 ? -size : size;
+}
+
+}  // namespace
+
 double number_at(const std::vector<uint8_t>& bytes, Kind kind, int64_t i) {
   switch (kind) {
     case Kind::kByte: return bytes[i];
@@ -41,6 +52,7 @@ double number_at(const std::vector<uint8_t>& bytes, Kind kind, int64_t i) {
     case Kind::kDouble: return value_at<double>(bytes, i);
     case Kind::kDrawn: return i % 3 == 0 ? value_at<int32_t>(bytes, i) : value_at<float>(bytes, i);
     case Kind::kFloat: return value_at<float>(bytes, i);
+    case Kind::kF16: return half_of(value_at<uint16_t>(bytes, i));
     default: {
       const uint32_t bits = uint32_t{value_at<uint16_t>(bytes, i)} << 16;
       float value;
@@ -49,6 +61,8 @@ double number_at(const std::vector<uint8_t>& bytes, Kind kind, int64_t i) {
     }
   }
 }
+
+namespace {
 
 // Of the root mean squares of the difference and of what is expected; what is no number is infinitely far.
 double distance(const std::vector<uint8_t>& actual, const std::vector<uint8_t>& expected, const Output& output) {

@@ -40,7 +40,7 @@ cuda::Rotate rotation_of(const Model& model, const Projected& at, const void* bi
   call.num_kv_heads = model.num_kv_heads;
   call.head_dim = model.head_dim;
   call.norm_epsilon = 1e-6f;
-  call.dtype = Dtype::kBf16;
+  call.dtype = model.dtype;
   call.rotary = rotary;
   return call;
 }
@@ -87,7 +87,7 @@ cuda::SpanAttention Texts::attention(const Model& model, const Projected& projec
           .scale = score_scale(model),
           .softcap = 0,
           .window = 0,
-          .dtype = Dtype::kBf16,
+          .dtype = model.dtype,
           .is_causal = is_causal};
 }
 
@@ -103,8 +103,8 @@ CachedTexts::CachedTexts(Memory& memory, const Model& model, int64_t num_layers,
   sin = memory.floats(num_rows * model.head_dim / 2);
   const int64_t places = model.num_kv_heads * kBlockTokens * num_texts * blocks_of_one;
   for (int64_t layer = 0; layer < num_layers; ++layer) {
-    keys.push_back(memory.poisoned(Dtype::kBf16, places * model.head_dim));
-    values.push_back(memory.poisoned(Dtype::kBf16, places * model.head_dim));
+    keys.push_back(memory.poisoned(model.dtype, places * model.head_dim));
+    values.push_back(memory.poisoned(model.dtype, places * model.head_dim));
   }
   std::vector<int32_t> blocks, slots_of;
   std::vector<cuda::AttentionTile> tiles_of;
@@ -162,7 +162,7 @@ cuda::PagedAttention CachedSequences::attention(const Model& model, const void* 
           .scale = score_scale(model),
           .softcap = 0,
           .window = 0,
-          .dtype = Dtype::kBf16,
+          .dtype = model.dtype,
           .key_scales = key_scales,
           .value_scales = value_scales};
 }

@@ -190,20 +190,20 @@ Prepared prepare_adamw(Memory& memory, int64_t count, Moments moments) {
 
 void add_row_cases(Cases& cases, bool is_tiny) {
   const int64_t rows = is_tiny ? 8 : 256, vocab_size = is_tiny ? 2003 : 151936, policy = is_tiny ? 300 : 16384;
-  cases.push_back({"draw from " + std::to_string(rows) + " rows of " + std::to_string(vocab_size), "",
+  cases.push_back({"draw from " + std::to_string(rows) + " rows of " + std::to_string(vocab_size),
                    static_cast<double>(rows), "tok", 4.0 * static_cast<double>(rows * vocab_size), 0,
-                   4.0 * static_cast<double>(rows * vocab_size) + 1e9, false,
+                   4.0 * static_cast<double>(rows * vocab_size) + 1e9,
                    [=](Memory& memory) { return prepare_draw(memory, rows, vocab_size); }});
-  cases.push_back({"losses of policy and critic, " + std::to_string(policy) + " rows", "", static_cast<double>(policy),
-                   "row", 60.0 * static_cast<double>(policy), 0, 1e9, false,
+  cases.push_back({"losses of policy and critic, " + std::to_string(policy) + " rows", static_cast<double>(policy),
+                   "row", 60.0 * static_cast<double>(policy), 0, 1e9,
                    [=](Memory& memory) { return prepare_policy(memory, policy); }});
-  cases.push_back({"scores of " + std::to_string(policy) + " rows, of 8 parts", "", static_cast<double>(policy), "row",
-                   4.0 * 4 * 9 * static_cast<double>(policy), 0, 1e9, false,
+  cases.push_back({"scores of " + std::to_string(policy) + " rows, of 8 parts", static_cast<double>(policy), "row",
+                   4.0 * 4 * 9 * static_cast<double>(policy), 0, 1e9,
                    [=](Memory& memory) { return prepare_parts(memory, 8, policy); }});
   const int64_t tokens = is_tiny ? 90 : 8192, width = is_tiny ? 64 : 896;
-  cases.push_back({"gradient of " + std::to_string(tokens) + " embedded tokens", "", static_cast<double>(tokens), "tok",
+  cases.push_back({"gradient of " + std::to_string(tokens) + " embedded tokens", static_cast<double>(tokens), "tok",
                    12.0 * static_cast<double>(tokens * width), 0, 4.0 * static_cast<double>(vocab_size * width) + 1e9,
-                   false, [=](Memory& memory) { return prepare_tokens(memory, tokens, vocab_size, width); }});
+                   [=](Memory& memory) { return prepare_tokens(memory, tokens, vocab_size, width); }});
 }
 
 void add_optimiser_cases(Cases& cases, bool is_tiny) {
@@ -211,11 +211,9 @@ void add_optimiser_cases(Cases& cases, bool is_tiny) {
   const auto n = static_cast<double>(count);
   const std::string of = is_tiny ? "1,000" : "500M";
   // The gradient is read twice and set to 0 once; moments and weights are read and written.
-  cases.push_back({"AdamW of " + of + ", bf16 and lower halves, f32 moments", is_tiny ? "" : "85 % of bandwidth", n,
-                   "parameter", 36 * n, 0, 17 * n + 1e9, false,
+  cases.push_back({"AdamW of " + of + ", bf16 and lower halves, f32 moments", n, "parameter", 36 * n, 0, 17 * n + 1e9,
                    [=](Memory& memory) { return prepare_adamw(memory, count, Moments::kFloat); }});
-  cases.push_back({"AdamW of " + of + ", bf16 rounded at random, 8-bit moments", is_tiny ? "" : "85 % of bandwidth", n,
-                   "parameter", 20 * n, 0, 9 * n + 1e9, false,
+  cases.push_back({"AdamW of " + of + ", bf16 rounded at random, 8-bit moments", n, "parameter", 20 * n, 0, 9 * n + 1e9,
                    [=](Memory& memory) { return prepare_adamw(memory, count, Moments::kCodes); }});
 }
 

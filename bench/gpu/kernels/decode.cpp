@@ -1,4 +1,4 @@
-// Decoding steps: every kernel of every layer, the head and the draw, as one recorded graph.
+// Decoding steps: every kernel of every layer, the head and the draw; their attention alone.
 #include <algorithm>
 
 #include "model.h"
@@ -20,8 +20,10 @@ struct Sequences : CachedSequences {
     blocks_of_one = (max_keys + kBlockTokens - 1) / kBlockTokens;
     const int64_t places = model.num_kv_heads * kBlockTokens * count * blocks_of_one;
     for (int64_t layer = 0; layer < model.num_layers; ++layer) {
-      keys.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
-      values.push_back(has_codes ? memory.codes(places * model.head_dim) : memory.halves(places * model.head_dim));
+      keys.push_back(has_codes ? memory.codes(places * model.head_dim)
+                               : memory.numbers(model.dtype, places * model.head_dim));
+      values.push_back(has_codes ? memory.codes(places * model.head_dim)
+                                 : memory.numbers(model.dtype, places * model.head_dim));
     }
     if (has_codes) key_scales = value_scales = memory.floats(places, 0, 0x1p-8f);
     std::vector<int32_t> blocks, positions, lengths_of, slots_of, limits_of;
@@ -57,21 +59,16 @@ struct Sequences : CachedSequences {
   int32_t *position, *lengths, *limits, *ids;
 };
 
-struct Shape {
-  Model model;
-  int64_t batch, context;
-  bool has_codes;
-};
-
 // The last norm, and logits [batch, V] by the embedding.
 float* add_head(Memory& memory, Calls& run, const Model& model, const LayerRows& rows, const void* embedding) {
   const int64_t batch = rows.num_rows;
-  const void* const norm = memory.numbers(Dtype::kBf16, model.hidden, 0.1f, 1);
-  const cuda::AddNorm last = {rows.normed, rows.middle,  rows.middle, rows.last, norm,        nullptr,
-                              batch,       model.hidden, 1e-6f,       0,         Dtype::kBf16};
+  const void* const norm = memory.numbers(model.dtype, model.hidden, 0.1f, 1);
+  const cuda::AddNorm last = {rows.normed, rows.middle,  rows.middle, rows.last, norm,       nullptr,
+                              batch,       model.hidden, 1e-6f,       0,         model.dtype};
   SEEKRL_ADD(run, add_norm, last);
   auto* const logits = memory.empty<float>(batch * model.vocab_size);
-  add_forward(run, logits, rows.normed, embedding, nullptr, batch, model.vocab_size, model.hidden, Dtype::kFloat);
+  add_forward(run, model.dtype, logits, rows.normed, embedding, nullptr, batch, model.vocab_size, model.hidden,
+              Dtype::kFloat);
   return logits;
 }
 
@@ -90,15 +87,49 @@ void add_draws(Memory& memory, Calls& run, const Model& model, const Sequences& 
   SEEKRL_ADD(run, next_step, sequences.next(drawn));
 }
 
-Prepared prepare_decode(Memory& memory, const Shape& shape) {
+// Of one layer.
+Prepared prepare_attention(Memory& memory, Decoding shape) {
+  shape.model.num_layers = 1;
+  const auto& [model, batch, context, has_codes] = shape;
+  const Sequences sequences(memory, model, batch, context, has_codes);
+  void* const out = memory.poisoned(model.dtype, batch * model.query_width());
+  const void* const query = memory.numbers(model.dtype, batch * model.query_width());
+  Calls run;
+  SEEKRL_ADD(run, paged_attention, sequences.attention(model, query, out, 0));
+  return {run, {}};
+}
+
+std::string words_of(const Decoding& shape) {
+  return shape.model.name + ", " + std::to_string(shape.batch) + " rows at " + std::to_string(shape.context) +
+         (shape.has_codes ? " tokens, e4m3 cache" : " tokens");
+}
+
+void add_attention(Cases& cases, const Decoding& shape) {
+  const auto& [model, batch, context, has_codes] = shape;
+  const double keys = static_cast<double>(batch) * static_cast<double>(context);
+  const double width = static_cast<double>(model.head_dim);
+  const double bytes = keys * 2 * static_cast<double>(model.num_kv_heads) * (has_codes ? width + 4 : 2 * width);
+  cases.push_back({.name = "attention of a decoding layer of " + words_of(shape),
+                   .items = static_cast<double>(batch),
+                   .item = "tok",
+                   .bytes = bytes,
+                   .flop = 4 * keys * static_cast<double>(model.query_width()),
+                   .memory = 2 * bytes + 1e9,
+                   .prepare = [shape](Memory& memory) { return prepare_attention(memory, shape); },
+                   .use = Use::kTable});
+}
+
+}  // namespace
+
+Prepared prepare_decode(Memory& memory, const Decoding& shape) {
   const auto& [model, batch, context, has_codes] = shape;
   const Sequences sequences(memory, model, batch, context, has_codes);
   const LayerRows rows(memory, model, batch);
   float* const input = memory.floats(batch * model.hidden);
-  const Projected to = projected(model, memory.poisoned(Dtype::kBf16, batch * model.query_width()), rows.qkv, batch);
-  const void* const embedding = weight_of(memory, model.vocab_size, model.hidden);
+  const Projected to = projected(model, memory.poisoned(model.dtype, batch * model.query_width()), rows.qkv, batch);
+  const void* const embedding = weight_of(memory, model.dtype, model.vocab_size, model.hidden);
   Calls run;
-  const cuda::Embed embed = {input, sequences.ids, embedding, batch, model.hidden, 1, Dtype::kBf16};
+  const cuda::Embed embed = {input, sequences.ids, embedding, batch, model.hidden, 1, model.dtype};
   SEEKRL_ADD(run, embed, embed);
   const cuda::RotaryAngles angles = {
       sequences.cos, sequences.sin, sequences.position, sequences.frequencies, batch, model.head_dim / 2, 1};
@@ -110,60 +141,31 @@ Prepared prepare_decode(Memory& memory, const Shape& shape) {
   float* const logits = add_head(memory, run, model, rows, embedding);
   add_draws(memory, run, model, sequences, logits);
   return {run,
-          {{"queries", to.query, batch * model.query_width(), Kind::kBf16, 2e-2},
-           {"attended", rows.attended, batch * model.query_width(), Kind::kBf16, 2e-2},
-           {"gated", rows.gated, batch * model.inner, Kind::kBf16, 2e-2},
+          {{"queries", to.query, batch * model.query_width(), model.kind(), 2e-2},
+           {"attended", rows.attended, batch * model.query_width(), model.kind(), 2e-2},
+           {"gated", rows.gated, batch * model.inner, model.kind(), 2e-2},
            {"residual", rows.middle, batch * model.hidden, Kind::kFloat, 2e-2},
            {"logits", logits, batch * model.vocab_size, Kind::kFloat, 2e-2},
            {"positions", sequences.position, batch, Kind::kInt, 0},
            {"slots", sequences.slots, batch, Kind::kInt, 0}}};
 }
 
-Case decode_case(const Shape& shape, const std::string& goal) {
-  const auto& [model, batch, context, has_codes] = shape;
-  const auto b = static_cast<double>(batch), layers = static_cast<double>(model.num_layers);
-  const double parameters = layers * model.layer_parameters() + model.head_parameters();
-  const double of_token =
-      2.0 * static_cast<double>(model.num_kv_heads) *
-      (has_codes ? static_cast<double>(model.head_dim) + 4 : 2.0 * static_cast<double>(model.head_dim));
-  const double cache = b * static_cast<double>(context) * of_token * layers;
-  const double attention = 4.0 * b * static_cast<double>(context * model.query_width()) * layers;
-  const std::string name = "decode " + model.name + ", " + std::to_string(batch) + " rows at " +
-                           std::to_string(context) + (has_codes ? " tokens, e4m3 cache" : " tokens");
-  return {name,
-          goal,
-          b,
-          "tok",
-          2 * parameters + cache,
-          2 * b * parameters + attention,
-          2 * parameters + cache * (1 + static_cast<double>(kMoreTokens) / static_cast<double>(context)) +
-              b * (4.0 * static_cast<double>(model.vocab_size) + 1e5) + 1e9,
-          true,
-          [shape](Memory& memory) { return prepare_decode(memory, shape); }};
-}
-
-}  // namespace
-
 void add_decode_cases(Cases& cases, bool is_tiny) {
-  if (is_tiny) {
-    cases.push_back(decode_case({models(true)[0], 3, 37, false}, ""));
-    cases.push_back(decode_case({models(true)[0], 2, 300, true}, ""));
-    // A layer as wide as those of real models, as far as the emulator does it in seconds.
-    cases.push_back(decode_case({{"as wide as 0.5B", 1, 896, 14, 2, 64, 4864, 1511}, 3, 37, false}, ""));
-    cases.push_back(decode_case({{"attention as wide as 7B", 1, 3584, 28, 4, 128, 1184, 211}, 3, 37, false}, ""));
-    return;
+  // The last two: a layer as wide as those of real models, as far as the emulator does it in seconds.
+  const Decoding checked[] = {{tiny_model(), 3, 37, false},
+                              {tiny_model(), 2, 300, true},
+                              {{"as wide as 0.5B", 1, 896, 14, 2, 64, 4864, 1511}, 3, 37, false},
+                              {{"attention as wide as 7B", 1, 3584, 28, 4, 128, 1184, 211}, 3, 37, false}};
+  for (const Decoding& shape : checked) {
+    cases.push_back({.name = "decode " + words_of(shape),
+                     .prepare = [shape](Memory& memory) { return prepare_decode(memory, shape); },
+                     .use = Use::kCheck});
   }
-  const std::vector<std::vector<std::string>> goals = {{"1.8k", "60k", "105k", "110k"},
-                                                       {"1.0k", "30k", "44k", "45k"},
-                                                       {"560", "19.5k", "30k", "31k"},
-                                                       {"250", "10.2k", "17k", "17.5k"}};
-  const std::vector<Model> all = models(false);
-  for (size_t m = 0; m < all.size(); ++m) {
-    int i = 0;
-    for (const int64_t batch : {1, 64, 256, 1024})
-      cases.push_back(decode_case({all[m], batch, 2048, false}, goals[m][i++]));
+  for (const Model& model : models(is_tiny)) {
+    for (const int64_t batch : is_tiny ? std::vector<int64_t>{2} : std::vector<int64_t>{1, 64, 256})
+      add_attention(cases, {model, batch, is_tiny ? 40 : 2048, false});
   }
-  cases.push_back(decode_case({all[3], 64, 2048, true}, ""));
+  add_attention(cases, {models(is_tiny).back(), is_tiny ? 2 : 64, is_tiny ? 40 : 2048, true});
 }
 
 }  // namespace seekrl::bench

@@ -1,8 +1,9 @@
-// The kernels of a decoder's layer in the engine's order, over weights of bf16.
+// The kernels of a decoder's layer in the engine's order.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,25 +16,27 @@ constexpr int64_t kBlockTokens = 16;
 struct Model {
   std::string name;
   int64_t num_layers, hidden, num_heads, num_kv_heads, head_dim, inner, vocab_size;
+  cuda::Dtype dtype = cuda::Dtype::kBf16;
 
   int64_t query_width() const { return num_heads * head_dim; }
   int64_t key_width() const { return num_kv_heads * head_dim; }
   int64_t qkv_width() const { return query_width() + 2 * key_width(); }
-  double layer_parameters() const { return static_cast<double>(hidden * (qkv_width() + query_width() + 3 * inner)); }
-  double head_parameters() const { return static_cast<double>(hidden * vocab_size); }
+  Kind kind() const { return kind_of(dtype); }
 };
 
-// Qwen2.5's shapes; of `is_tiny`, one of two layers that the emulator can run.
+// Two layers that the emulator runs in a moment.
+Model tiny_model();
+// Qwen2.5's shapes of 0.5B and 7B, or the tiny one.
 std::vector<Model> models(bool is_tiny);
 
 // Of a scale that keeps what goes through a product as large as it was.
-inline void* weight_of(Memory& memory, int64_t outputs, int64_t inputs) {
-  return memory.halves(outputs * inputs, std::sqrt(3.0f / static_cast<float>(inputs)));
+inline void* weight_of(Memory& memory, cuda::Dtype dtype, int64_t outputs, int64_t inputs) {
+  return memory.numbers(dtype, outputs * inputs, std::sqrt(3.0f / static_cast<float>(inputs)));
 }
 
 // out [M, N] = x [M, K] w [N, K]^T + bias.
-void add_forward(Calls& calls, void* out, const void* x, const void* w, const void* bias, int64_t m, int64_t n,
-                 int64_t k, cuda::Dtype out_dtype = cuda::Dtype::kBf16);
+void add_forward(Calls& calls, cuda::Dtype dtype, void* out, const void* x, const void* w, const void* bias, int64_t m,
+                 int64_t n, int64_t k, std::optional<cuda::Dtype> out_dtype = std::nullopt);
 
 struct LayerWeights {
   LayerWeights(Memory& memory, const Model& model);
@@ -101,6 +104,17 @@ struct CachedSequences {
   cuda::AttentionTile* tiles;
   int32_t *table, *slots;
 };
+
+// A step of `batch` sequences that have `context` tokens; codes of 8 bits in the cache.
+struct Decoding {
+  Model model;
+  int64_t batch, context;
+  bool has_codes;
+};
+Prepared prepare_decode(Memory& memory, const Decoding& shape);
+// Prompts, and a layer of training forward and backward, of texts of `length` tokens.
+Prepared prepare_prefill(Memory& memory, const Model& model, int64_t num_texts, int64_t length);
+Prepared prepare_layer(Memory& memory, const Model& model, int64_t num_texts, int64_t length);
 
 // Texts of `length` tokens, all of them rows, by tiles of prompts.
 struct CachedTexts : CachedSequences {

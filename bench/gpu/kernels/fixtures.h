@@ -7,6 +7,9 @@
 
 namespace seekrl::bench {
 
+// Number i of what was read back.
+double number_at(const std::vector<uint8_t>& bytes, Kind kind, int64_t i);
+
 // One file an output, the name of case and output.
 void write_outputs(const std::string& folder, const Case& of, const Prepared& prepared);
 // Prints a line for each output; whether all are near enough.
