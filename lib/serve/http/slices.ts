@@ -48,13 +48,13 @@ export interface JsonList {
 
 /** A list of which each item is written by a function. */
 export function listOf<Item>(
-  items: readonly Item[],
+  items: ArrayLike<Item>,
   write: (item: Item, index: number) => unknown,
 ): JsonList {
   return {
     *parts() {
-      for (const [i, item] of items.entries())
-        yield `${i === 0 ? "[" : ","}${JSON.stringify(write(item, i))}`;
+      for (let i = 0; i < items.length; i++)
+        yield `${i === 0 ? "[" : ","}${JSON.stringify(write(items[i] as Item, i))}`;
       yield items.length === 0 ? "[]" : "]";
     },
   };

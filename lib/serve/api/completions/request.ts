@@ -1,5 +1,5 @@
 /** `POST /v1/completions`: what is asked. */
-import { listField } from "../../http/body/list-field.ts";
+import { idsField, listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { promptIdsOf } from "../../generation/prompt-ids.ts";
@@ -11,7 +11,7 @@ import { constraintOf, responseFormat } from "../fields/form.ts";
 import { hint, notServed, officialObject } from "../fields/official.ts";
 import { drawsOf, samplingFields, samplingOf } from "../fields/sampling.ts";
 
-const ids = lazySchema((z) => listField(z.int().min(0), { min: 1 }));
+const ids = lazySchema(() => idsField({ min: 1 }));
 
 /** What becomes of the fields of a request; a key that is not among them is refused. */
 export const completionRequest = lazySchema((z) =>
@@ -45,12 +45,18 @@ export interface PromptReader extends Pick<ModelText, "tokenizer"> {
   readonly contextTokens: number;
 }
 
+const isOnePrompt = (prompt: CompletionBody["prompt"]): prompt is string | number[] =>
+  typeof prompt === "string" || typeof prompt[0] === "number";
+
+/** How many prompts a request has. */
+export const numPrompts = ({ prompt }: CompletionBody): number => (isOnePrompt(prompt) ? 1 : prompt.length);
+
 /** The prompts of a request as ids, each with the marks that begin a text unless told otherwise. */
 export async function promptsOf(
   { prompt, add_special_tokens }: CompletionBody,
   reader: PromptReader,
 ): Promise<Int32Array[]> {
-  const isOne = typeof prompt === "string" || typeof prompt[0] === "number";
+  const isOne = isOnePrompt(prompt);
   const prompts = (isOne ? [prompt] : prompt) as (string | number[])[];
   const beginsText = add_special_tokens ?? true;
   const [pace, read] = [new Pace(), [] as Int32Array[]];

@@ -9,7 +9,7 @@ import { checkChoices, type Serving } from "../fields/serving.ts";
 import { Usage } from "../fields/usage.ts";
 import { CompletionChoice } from "./choice.ts";
 import { type CompletionChunkOptions, completionChunks } from "./chunks.ts";
-import { type CompletionBody, completionRequest, promptsOf, sampleRequestOf } from "./request.ts";
+import { type CompletionBody, completionRequest, numPrompts, promptsOf, sampleRequestOf } from "./request.ts";
 import { mixed } from "./several.ts";
 
 /** @throws Refusal for an agent, which continues no text */
@@ -57,9 +57,9 @@ export function completionRoutes(serving: Serving): Route[] {
     const body = await call.read(completionRequest(), limits);
     const model = models.find(body.model);
     const text = textOf(model);
-    const prompts = await promptsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
     const n = body.n ?? 1;
-    checkChoices(n * prompts.length, limits);
+    checkChoices(n * numPrompts(body), limits);
+    const prompts = await promptsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
     if (body.stream && body.echo && prompts.length > 1) {
       throw refused(["echo"], "expected one prompt where it is streamed");
     }

@@ -22,8 +22,8 @@ async function make(
   call: Call,
   { body, model, text }: TextModel & { readonly body: LlamaBody },
 ): Promise<Making> {
+  checkChoices(body.prompt.length, serving.limits);
   const requests = await requestsOf(body, { tokenizer: text.tokenizer, contextTokens: model.contextTokens });
-  checkChoices(requests.length, serving.limits);
   const id = newId("cmpl-");
   const replyOf = (request: (typeof requests)[number], firstChoice: number) =>
     serving.reply(call, { id, model: model as ServedModel, request, firstChoice });

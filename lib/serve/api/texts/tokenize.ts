@@ -1,9 +1,10 @@
 /** `POST /tokenize` and `POST /detokenize`, as llama.cpp's and vLLM's clients ask for them. */
 import { promptIdsOf } from "../../generation/prompt-ids.ts";
-import { listField } from "../../http/body/list-field.ts";
+import { idsField } from "../../http/body/list-field.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
 import type { Call } from "../../http/call.ts";
+import { listOf } from "../../http/slices.ts";
 import { refused } from "../../http/refusal.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { officialObject } from "../fields/official.ts";
@@ -64,16 +65,17 @@ async function idsOf(body: TokenizeBody, text: ModelText): Promise<Int32Array> {
   return promptIdsOf(content ?? prompt ?? "", { tokenizer, contextTokens: mostChars, form });
 }
 
-async function answerOf(body: TokenizeBody, { model, text }: TextModel): Promise<object> {
+/** A megabyte of text has hundreds of thousands of tokens. */
+async function answer(call: Call, body: TokenizeBody, { model, text }: TextModel): Promise<void> {
   const { tokenizer } = text;
-  const ids = [...(await idsOf(body, text))];
-  const pieces = (): object[] => ids.map((id) => ({ id, piece: pieceOf(spelt(tokenizer, id)) }));
-  return {
-    tokens: body.with_pieces ? pieces() : ids,
-    count: ids.length,
-    max_model_len: model.contextTokens,
-    token_strs: body.return_token_strs ? ids.map((id) => tokenizer.tokenOf(id) ?? "") : undefined,
-  };
+  const ids = await idsOf(body, text);
+  const piece = (id: number): object => ({ id, piece: pieceOf(spelt(tokenizer, id)) });
+  const tokens = listOf(ids, (id) => (body.with_pieces ? piece(id) : id));
+  const rest = JSON.stringify({ count: ids.length, max_model_len: model.contextTokens }).slice(1, -1);
+  const names = body.return_token_strs
+    ? [',"token_strs":', listOf(ids, (id) => tokenizer.tokenOf(id) ?? "")]
+    : [];
+  await call.answerLong('{"tokens":', tokens, `,${rest}`, ...names, "}");
 }
 
 /** A mark has no bytes in a text, but a spelling. */
@@ -85,13 +87,11 @@ function spelt(tokenizer: Tokenizer, id: number): Uint8Array {
 export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
   return async (call) => {
     const body = await call.read(tokenizeBody(), serving.limits);
-    call.answer(await answerOf(body, textModelOf(serving, body.model)));
+    await answer(call, body, textModelOf(serving, body.model));
   };
 }
 
-const detokenizeBody = lazySchema((z) =>
-  z.strictObject({ model: z.string().nullish(), tokens: listField(z.int().min(0)) }),
-);
+const detokenizeBody = lazySchema((z) => z.strictObject({ model: z.string().nullish(), tokens: idsField() }));
 
 /** `{tokens}` to `{content, prompt}`, which are the same text under llama.cpp's name and vLLM's. */
 export function detokenizeRoute(serving: Serving): (call: Call) => Promise<void> {

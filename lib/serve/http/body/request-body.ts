@@ -2,10 +2,9 @@
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
 import { issuesOf, sentenceOf } from "./issues.ts";
+import { parseJson, type TextSpan } from "./long-texts.ts";
 import { Refusal } from "../refusal.ts";
 import { Pace } from "../slices.ts";
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function tooLarge(maxBytes: number): Refusal {
   return new Refusal("body_too_large", `body: expected at most ${maxBytes} bytes, got more`);
@@ -67,15 +66,6 @@ function malformed(cause: unknown): Refusal {
   return new Refusal("malformed_json", `body: malformed JSON: ${what}`, { issues: [issue], cause });
 }
 
-function parse(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined;
-  try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch (cause) {
-    throw malformed(cause);
-  }
-}
-
 /** Lists and objects within each other: what reads or writes a value goes one call deeper for each. */
 const mostLevels = 256;
 
@@ -123,17 +113,47 @@ class Extent {
   }
 }
 
-/** Looks at a body before it is parsed, letting others have their turn. @throws Refusal for what takes too long to read */
-async function checkExtent(bytes: Buffer): Promise<void> {
-  const [pace, extent] = [new Pace(), new Extent()];
+/** A text of more bytes is read apart. */
+const longBytes = 1 << 16;
+
+/** Whether the text before a place is the name of a value. */
+function isName(bytes: Buffer, end: number): boolean {
+  let at = end + 1;
+  while ([9, 10, 13, 32].includes(bytes[at] as number)) at += 1;
+  return bytes[at] === colon;
+}
+
+/**
+ * Looks at a body before it is parsed, letting others have their turn.
+ *
+ * @returns its long texts
+ * @throws Refusal for what takes too long to read
+ */
+async function longTextsOf(bytes: Buffer, pace: Pace): Promise<TextSpan[]> {
+  const [extent, spans] = [new Extent(), [] as TextSpan[]];
   let slice = sliceBytes;
   for (let at = 0; at < bytes.length; at++) {
-    const code = bytes[at];
-    if (code === quote) at = endOfText(bytes, at + 1);
-    else extent.add(code);
+    if (bytes[at] === quote) {
+      const end = endOfText(bytes, at + 1);
+      if (end - at > longBytes && end < bytes.length && !isName(bytes, end))
+        spans.push({ from: at + 1, to: end });
+      at = end;
+    } else extent.add(bytes[at]);
     if (at < slice) continue;
     slice = at + sliceBytes;
     await pace.breathe();
+  }
+  return spans;
+}
+
+async function parse(bytes: Buffer): Promise<unknown> {
+  const pace = new Pace();
+  const spans = await longTextsOf(bytes, pace);
+  if (bytes.length === 0) return undefined;
+  try {
+    return await parseJson(bytes, spans, pace);
+  } catch (cause) {
+    throw malformed(cause);
   }
 }
 
@@ -142,8 +162,7 @@ export async function checkedBody<Shape extends z.ZodType>(
   schema: Shape,
   bytes: Buffer,
 ): Promise<z.output<Shape>> {
-  await checkExtent(bytes);
-  const body = parse(bytes);
+  const body = await parse(bytes);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const issues = issuesOf(parsed.error, body);

@@ -1,6 +1,6 @@
 /** `POST /v1/embeddings` and `GET /v1/models`, as OpenAI's clients ask for them. */
 
-import { listField } from "../../http/body/list-field.ts";
+import { idsField, listField } from "../../http/body/list-field.ts";
 import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
@@ -74,7 +74,7 @@ const listed = (value: unknown): unknown => {
 function requestSchema({ limits }: EmbeddingHost) {
   const z = zod();
   const text = z.string().min(1).max(limits.maxQueryChars);
-  const ids = listField(z.int().min(0), { min: 1, max: limits.maxQueryChars });
+  const ids = idsField({ min: 1, max: limits.maxQueryChars });
   const item = z.union([text, ids], { error: "expected a text or a list of ids" });
   return z.strictObject({
     input: z.preprocess(listed, listField(item, { min: 1, max: limits.maxQueries })),

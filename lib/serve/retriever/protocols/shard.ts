@@ -1,5 +1,5 @@
 /** `/shard`: an index as a part of a larger one, for `shardedSearch` of lib/remote/shards. */
-import { listField } from "../../http/body/list-field.ts";
+import { idsField, listField } from "../../http/body/list-field.ts";
 import { SeekError } from "../../../base/errors.ts";
 import { zod } from "../../../base/on-first-use.ts";
 import type { RowHit } from "../../../index-folder/find.ts";
@@ -145,7 +145,7 @@ export function passagesRoute(retriever: Retriever): Handler {
   const z = zod();
   const schema = z.strictObject({
     digest: z.string(),
-    rows: listField(z.int().min(0), { max: retriever.limits.maxHits }),
+    rows: idsField({ max: retriever.limits.maxHits }),
   });
   return async (call) => {
     const { digest, rows } = await retriever.read(call, schema);
