@@ -109,7 +109,7 @@ test("a model server answers hostile requests, and /health beside them", async (
   const texts = Object.entries(long).flatMap(([name, text]): [string, Attack][] => [
     [`${name}, chat`, { path: chat, bodies: [asks({ messages: said(text) })] }],
     [`${name}, completions`, { path: "/v1/completions", bodies: [asks({ prompt: text })] }],
-    [`${name}, messages`, { path: "/v1/messages", bodies: [asks({ model: "a", messages: said(text) })] }],
+    [`${name}, messages`, { path: "/v1/messages", bodies: [asks({ model: "checkpoint", messages: said(text) })] }],
     [`${name}, responses`, { path: "/v1/responses", bodies: [JSON.stringify({ input: text })] }],
     [
       `${name}, tokenize`,
@@ -148,7 +148,7 @@ test("a model server answers hostile requests, and /health beside them", async (
     "many tools": {
       path: chat,
       bodies: [
-        `{"messages":[{"role":"user","content":"a"}],"tools":${list('{"type":"function","function":{"name":"f"}}', 9000)}}`,
+        `{"messages":[{"role":"user","content":"a"}],"tools":${list('{"type":"function","function":{"name":"f"}}', 4900)}}`,
       ],
     },
     ...Object.fromEntries(texts),
@@ -156,21 +156,21 @@ test("a model server answers hostile requests, and /health beside them", async (
       path: chat,
       bodies: [`{"messages":${list('{"role":"user","content":"a"}', 500_000)}}`],
     },
-    "19,000 messages": {
+    "9,900 messages": {
       path: chat,
-      bodies: [`{"messages":${list('{"role":"user","content":"a"}', 19_000)}}`],
+      bodies: [`{"messages":${list('{"role":"user","content":"a"}', 9_900)}}`],
     },
-    "19,000 parts": {
+    "9,900 parts": {
       path: chat,
-      bodies: [`{"messages":[{"role":"user","content":${list('{"type":"text","text":"a"}', 19_000)}}]}`],
+      bodies: [`{"messages":[{"role":"user","content":${list('{"type":"text","text":"a"}', 9_900)}}]}`],
     },
     "numbers for messages": { path: chat, bodies: [`{"messages":${list("1", 7_000_000)}}`] },
-    "900,000 numbers for messages": { path: chat, bodies: [`{"messages":${list("1", 900_000)}}`] },
-    "900,000 ids": { path: "/v1/completions", bodies: [`{"prompt":${list("1", 900_000)}}`] },
-    "900,000 prompts": { path: "/v1/completions", bodies: [`{"prompt":${list('"a"', 900_000)}}`] },
+    "290,000 numbers for messages": { path: chat, bodies: [`{"messages":${list("1", 290_000)}}`] },
+    "290,000 ids": { path: "/v1/completions", bodies: [`{"prompt":${list("1", 290_000)}}`] },
+    "290,000 prompts": { path: "/v1/completions", bodies: [`{"prompt":${list('"a"', 290_000)}}`] },
     "a long stop list": {
       path: chat,
-      bodies: [`{"messages":[{"role":"user","content":"a"}],"stop":${list('"a"', 900_000)}}`],
+      bodies: [`{"messages":[{"role":"user","content":"a"}],"stop":${list('"a"', 290_000)}}`],
     },
     "many biases": {
       path: chat,

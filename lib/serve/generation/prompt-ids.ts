@@ -10,6 +10,23 @@ import { type EncodeForm, type EncodeReply, type EncodeTask, encoded } from "./e
 /** A text up to here is encoded where it is, characters: some milliseconds, whatever stands in it. */
 const shortLength = 1 << 13;
 
+/** More characters than a token of any vocabulary has, and than normalisers leave out for one that they keep. */
+const charsPerToken = 256;
+
+/** Whether so many characters may be few enough tokens. */
+export function mayFit(numChars: number, contextTokens: number): boolean {
+  return numChars <= contextTokens * charsPerToken;
+}
+
+/** The refusal of a prompt that is far longer than the context. */
+export function farLonger(numChars: number, contextTokens: number): Refusal {
+  const got = `far more in ${numChars} characters`;
+  return new Refusal(
+    "context_length_exceeded",
+    `prompt: expected fewer than ${contextTokens} tokens, got ${got}`,
+  );
+}
+
 /** How a prompt becomes ids. */
 interface PromptReader {
   readonly tokenizer: Pick<Tokenizer, "encode"> & { readonly vocabSize?: number | undefined };
@@ -27,14 +44,14 @@ interface PromptReader {
  */
 export async function promptIdsOf(text: string, reader: PromptReader): Promise<Int32Array> {
   const { contextTokens: most, tokenizer, form } = reader;
+  if (!mayFit(text.length, most)) throw farLonger(text.length, most);
   const path = text.length > shortLength ? pathOf(tokenizer) : undefined;
   const ids =
     path === undefined
       ? idsWithin(text, most, (part) => encoded(part, tokenizer, form))
       : await encodedApart({ path, text, form, most }, tokenizer.vocabSize);
   if (ids !== undefined) return ids;
-  const message = `prompt: expected fewer than ${most} tokens, got far more in ${text.length} characters`;
-  throw new Refusal("context_length_exceeded", message);
+  throw farLonger(text.length, most);
 }
 
 /** The thread of all tokenizers, and who waits for it. */

@@ -10,7 +10,7 @@ import type { ChatTemplate } from "../../text/templates/chat-template.ts";
 import { textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
-import { promptIdsOf } from "../generation/prompt-ids.ts";
+import { farLonger, mayFit, promptIdsOf } from "../generation/prompt-ids.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
@@ -101,6 +101,7 @@ export class LanguageModel implements ServedModel, ModelText {
     const { style } = this.#style();
     const { templateVariables, continuesLast: goesOn = false } = conversation;
     const variables = { ...this.#templateVariables, ...templateVariables };
+    checkLength(conversation, this.contextTokens);
     const said = withoutOthersMarks(conversation.messages, this.tokenizer);
     const prompt = asked(() => {
       const { messages, tools } = style.conversation({ ...conversation, messages: said });
@@ -160,6 +161,24 @@ export class LanguageModel implements ServedModel, ModelText {
       readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),
     };
   }
+}
+
+/**
+ * Refuses what cannot fit before anything is made of it: of people's texts no template leaves anything out, as some do of a model's
+ * reasoning.
+ *
+ * @throws Refusal for a conversation that is far longer than the context
+ */
+function checkLength({ messages }: Conversation, contextTokens: number): void {
+  const others = messages.filter(({ role }) => role !== "assistant");
+  const numChars = others.reduce(
+    (sum, { content }) => sum + (typeof content === "string" ? content.length : 0),
+    0,
+  );
+  if (!mayFit(numChars, contextTokens)) throw farLonger(numChars, contextTokens);
+  if (messages.length <= contextTokens) return;
+  const message = `messages: expected at most ${contextTokens}, which is the context in tokens, got ${messages.length}`;
+  throw new Refusal("context_length_exceeded", message);
 }
 
 /** What a template refuses of messages is the request's fault. */
