@@ -44,7 +44,10 @@ export async function readBytes(
     const onEnd = (): void => finish(() => resolve(bytes.subarray(0, numBytes)));
     const onData = (part: Buffer): void => {
       const length = numBytes + part.length;
-      if (length > maxBytes) return finish(() => reject(tooLarge(maxBytes)));
+      if (length > maxBytes) {
+        finish(() => reject(tooLarge(maxBytes)));
+        return;
+      }
       if (length > bytes.length) bytes = Buffer.concat([bytes.subarray(0, numBytes)], 2 * length);
       part.copy(bytes, numBytes);
       numBytes = length;
