@@ -27,7 +27,7 @@ test("lint ends with code 1 and says what failed, with evidence", async () => {
   const given = ["lint", "--model", model, "--recipe", "world", "--question", "Who?"];
   const { code, stdout, stderr } = await runCli(...given, "--json");
   assert.equal(code, 1);
-  assert.match(stderr, /^ERR_FORMAT: .*model with world: 1 of 15 checks failed$/m);
+  assert.match(stderr, /^ERR_FORMAT: .*model with world: 1 of 16 checks failed$/m);
   const { passed, findings } = JSON.parse(stdout) as {
     passed: boolean;
     findings: { status: string; check: string; evidence: string }[];
