@@ -19,7 +19,9 @@ const KernelTable kPlainTable = {SEEKRL_KERNELS(SEEKRL_VERSION)};
 
 Isa best_isa() {
 #if defined(__x86_64__)
-  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  // Every processor with AVX2 converts f16, too.
+  const bool has_avx2 =
+      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
   const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
   if (has_avx2) return has_avx512 ? Isa::kAvx512 : Isa::kAvx2;

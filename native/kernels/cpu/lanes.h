@@ -25,11 +25,18 @@ struct Lanes {
   __m512 all;
 };
 
+// What moves together, in the registers that it takes: GCC keeps an array of structures of several registers in memory.
+using Part = Lanes;
+inline constexpr int kLaneParts = 1;
+
 inline __mmask16 first_lanes(int64_t count) { return static_cast<__mmask16>((1u << count) - 1); }
 
 inline Lanes broadcast(float x) { return {_mm512_set1_ps(x)}; }
 inline Lanes load(const float* from) { return {_mm512_loadu_ps(from)}; }
 inline Lanes load_first(const float* from, int64_t count) { return {_mm512_maskz_loadu_ps(first_lanes(count), from)}; }
+inline Part broadcast_part(float x) { return broadcast(x); }
+inline Part load_part(const float* from) { return load(from); }
+inline Part load_first_part(const float* from, int64_t count) { return load_first(from, count); }
 inline void store(float* to, Lanes x) { _mm512_storeu_ps(to, x.all); }
 inline void store_first(float* to, Lanes x, int64_t count) { _mm512_mask_storeu_ps(to, first_lanes(count), x.all); }
 inline Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_ps(a.all, b.all)}; }
@@ -73,6 +80,11 @@ struct Lanes {
   __m256 low, high;
 };
 
+struct Part {
+  __m256 all;
+};
+inline constexpr int kLaneParts = 2;
+
 inline __m256i first_lanes(int64_t count) {
   const __m256i order = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(count)), order);
@@ -84,6 +96,20 @@ inline Lanes load_first(const float* from, int64_t count) {
   if (count == kLanes) return load(from);
   return {_mm256_maskload_ps(from, first_lanes(count)), _mm256_maskload_ps(from + 8, first_lanes(count - 8))};
 }
+inline Part broadcast_part(float x) { return {_mm256_set1_ps(x)}; }
+inline Part load_part(const float* from) { return {_mm256_loadu_ps(from)}; }
+inline Part load_first_part(const float* from, int64_t count) {
+  if (count >= 8) return load_part(from);
+  return {_mm256_maskload_ps(from, first_lanes(count))};
+}
+inline void store(float* to, Part x) { _mm256_storeu_ps(to, x.all); }
+inline void store_first(float* to, Part x, int64_t count) {
+  if (count >= 8) return store(to, x);
+  _mm256_maskstore_ps(to, first_lanes(count), x.all);
+}
+inline Part operator+(Part a, Part b) { return {_mm256_add_ps(a.all, b.all)}; }
+inline Part operator*(Part a, Part b) { return {_mm256_mul_ps(a.all, b.all)}; }
+inline Part fma(Part a, Part b, Part c) { return {_mm256_fmadd_ps(a.all, b.all, c.all)}; }
 inline void store(float* to, Lanes x) {
   _mm256_storeu_ps(to, x.low);
   _mm256_storeu_ps(to + 8, x.high);
@@ -139,6 +165,8 @@ inline int64_t keep_between(float* to, Lanes x, float low, float high) {
 }
 
 #endif
+
+inline constexpr int64_t kPartLanes = kLanes / kLaneParts;
 
 inline Lanes zeros() { return broadcast(0); }
 inline Lanes operator-(Lanes x) { return broadcast(-0.0f) - x; }

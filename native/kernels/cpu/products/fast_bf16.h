@@ -222,6 +222,74 @@ inline void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, con
   }
 }
 
+#if !defined(__AVX512F__)
+
+// Rows of A as f32, so that a factor is one load; so much of them along k stays in the first-level cache with a strip.
+inline constexpr int64_t kWidenedDepth = 256;
+
+inline void widen_row(float* to, const uint16_t* from, int64_t count) {
+  int64_t i = 0;
+  for (; i + kPartLanes <= count; i += kPartLanes) {
+    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)));
+  }
+  for (; i < count; ++i) to[i] = kernels::from_bf16(from[i]);
+}
+
+// kRows x 16 elements of C, `count` columns of them: adds the products of `depth` values along k.
+template <int kRows>
+inline void multiply_strip(float* c, int64_t c_stride, const float* factors, const uint16_t* strip, int64_t pair_stride,
+                           int64_t count, int64_t depth, bool is_continued) {
+  Part sums[kRows][kLaneParts];
+  for (int r = 0; r < kRows; ++r) {
+    for (int p = 0; p < kLaneParts; ++p) {
+      const float* from = c + r * c_stride + p * kPartLanes;
+      sums[r][p] = is_continued ? load_first_part(from, count - p * kPartLanes) : broadcast_part(0);
+    }
+  }
+  const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
+  for (int64_t i = 0; i < depth; i += 2) {
+    const __m256i* pairs = reinterpret_cast<const __m256i*>(strip + i / 2 * pair_stride);
+    Part odd[kLaneParts], even[kLaneParts];
+    for (int p = 0; p < kLaneParts; ++p) {
+      const __m256i both = _mm256_loadu_si256(pairs + p);
+      odd[p] = {_mm256_castsi256_ps(_mm256_and_si256(both, upper))};
+      even[p] = {_mm256_castsi256_ps(_mm256_slli_epi32(both, 16))};
+    }
+    for (int r = 0; r < kRows; ++r) {
+      const float* factor = factors + r * kWidenedDepth + i;
+      const Part first = broadcast_part(factor[0]), second = broadcast_part(factor[1]);
+      for (int p = 0; p < kLaneParts; ++p) sums[r][p] = fma(first, even[p], fma(second, odd[p], sums[r][p]));
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int p = 0; p < kLaneParts; ++p) {
+      store_first(c + r * c_stride + p * kPartLanes, sums[r][p], count - p * kPartLanes);
+    }
+  }
+}
+
+inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m,
+                        int64_t columns, int64_t k, Start start) {
+  alignas(32) float factors[kPairRows * kWidenedDepth];
+  for_row_groups(m, [&](int64_t row, auto rows) {
+    for (int64_t first = 0; first == 0 || first < k; first += kWidenedDepth) {
+      const int64_t depth = k - first < kWidenedDepth ? k - first : kWidenedDepth;
+      for (int r = 0; r < rows; ++r) {
+        widen_row(factors + r * kWidenedDepth, a_MK.data + (row + r) * a_MK.stride + first, depth);
+      }
+      for (int64_t column = 0; column < columns; column += kLanes) {
+        const uint16_t* strip = panel.data + column / kLanes * panel.strip_stride + first / 2 * panel.pair_stride;
+        multiply_strip<rows>(c_MN + row * c_stride + column, c_stride, factors, strip, panel.pair_stride,
+                             columns - column < kLanes ? columns - column : kLanes, depth,
+                             first > 0 || start == Start::kSelf);
+      }
+    }
+  });
+}
+
+#else
+
 // kRows x (kVectors * 16) elements of C, the last vector of `last`: all of K in registers.
 template <int kRows, int kVectors>
 inline void multiply_pairs(float* c, int64_t c_stride, const ValueRows& a, const Panel& panel, int64_t last, int64_t k,
@@ -266,6 +334,8 @@ inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, co
     }
   });
 }
+
+#endif
 
 inline void round_to_bf16(uint16_t* y, const float* x, int64_t n) {
   int64_t i = 0;

@@ -18,14 +18,15 @@ inline int32_t group_of(const int8_t* values) {
 
 #if defined(__AVX512F__)
 
+// One register of codes, of values or of sums.
 struct Ints {
   __m512i all;
 };
-// Four codes of each of 16 outputs.
-using Codes = Ints;
 
-// 6 x 2 sums, 6 x 2 chains and 4 groups of codes use 28 of 32 registers.
+// 6 x 2 sums, 6 x 2 chains and 4 groups of codes use 28 of 32 registers; two groups of nibbles share their bytes.
 inline constexpr int64_t kQuantTileRows = 6;
+inline constexpr int64_t kQuantTilePanels = 2;
+inline constexpr int kGroupsAtOnce = 2;
 
 inline Ints broadcast_group(const int8_t* values) { return {_mm512_set1_epi32(group_of(values))}; }
 
@@ -35,26 +36,25 @@ inline Ints first_sum(int32_t sum_of_values) {
   constexpr int kOffset = kForm == CodeForm::kNibble ? 8 : 128;
   return {_mm512_set1_epi32(-kOffset * sum_of_values)};
 }
-
-// Groups 2 i and 2 i + 1 of a block.
 template <CodeForm kForm>
-inline void load_groups(Codes& low, Codes& high, const uint8_t* block, int i) {
-  if constexpr (kForm == CodeForm::kNibble) {
-    const __m512i both = _mm512_loadu_si512(block + 64 * i), mask = _mm512_set1_epi8(15);
-    low.all = _mm512_and_si512(both, mask);
-    high.all = _mm512_and_si512(_mm512_srli_epi16(both, 4), mask);
-  } else {
-    low.all = _mm512_loadu_si512(block + 128 * i);
-    high.all = _mm512_loadu_si512(block + 128 * i + 64);
-  }
+inline Part block_sum(Ints sum, int32_t /*sum_of_values*/) {
+  return {_mm512_cvtepi32_ps(sum.all)};
 }
 
-inline Ints add_dots(Ints sum, Codes codes, Ints values) {
+// Four codes of each of a part's outputs: group `group` of a block.
+template <CodeForm kForm>
+inline Ints load_group(const uint8_t* block, int group, int /*part*/) {
+  if constexpr (kForm == CodeForm::kByte) return {_mm512_loadu_si512(block + 64 * group)};
+  const __m512i both = _mm512_loadu_si512(block + 64 * (group / 2));
+  return {_mm512_and_si512(group % 2 == 0 ? both : _mm512_srli_epi16(both, 4), _mm512_set1_epi8(15))};
+}
+
+template <CodeForm kForm>
+inline Ints add_dots(Ints sum, Ints codes, Ints values) {
   return {_mm512_dpbusd_epi32(sum.all, codes.all, values.all)};
 }
 
-inline Lanes to_floats(Ints x) { return {_mm512_cvtepi32_ps(x.all)}; }
-inline Lanes load_f16(const uint16_t* from) {
+inline Part load_f16_part(const uint16_t* from) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
 }
 inline Lanes load_bytes(const uint8_t* from) {
@@ -117,59 +117,55 @@ inline void look_up_block(uint16_t* to, const uint8_t* codes, const uint16_t* ta
 #else
 
 struct Ints {
-  __m256i low, high;
+  __m256i all;
 };
-using Codes = Ints;
 
-// 2 x 2 sums of two registers each leave room for codes and values.
-inline constexpr int64_t kQuantTileRows = 2;
+// 4 x 2 sums leave room for codes, values and what becomes of them.
+inline constexpr int64_t kQuantTileRows = 4;
+inline constexpr int64_t kQuantTilePanels = 1;
+inline constexpr int kGroupsAtOnce = 1;
 
-inline Ints broadcast_group(const int8_t* values) {
-  const __m256i all = _mm256_set1_epi32(group_of(values));
-  return {all, all};
-}
+inline Ints broadcast_group(const int8_t* values) { return {_mm256_set1_epi32(group_of(values))}; }
 
-// Codes get their sign when they are loaded.
 template <CodeForm kForm>
 inline Ints first_sum(int32_t /*sum_of_values*/) {
-  return {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  return {_mm256_setzero_si256()};
 }
 
+// Bytes get their sign here.
 template <CodeForm kForm>
-inline __m256i centred(__m256i codes) {
-  if constexpr (kForm == CodeForm::kNibble) return _mm256_sub_epi8(codes, _mm256_set1_epi8(8));
-  return _mm256_xor_si256(codes, _mm256_set1_epi8(-128));
+inline Ints load_group(const uint8_t* block, int group, int part) {
+  constexpr bool kIsByte = kForm == CodeForm::kByte;
+  const uint8_t* from = block + 64 * (kIsByte ? group : group / 2) + 32 * part;
+  const __m256i codes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+  if constexpr (kIsByte) return {_mm256_xor_si256(codes, _mm256_set1_epi8(-128))};
+  return {_mm256_and_si256(group % 2 == 0 ? codes : _mm256_srli_epi16(codes, 4), _mm256_set1_epi8(15))};
 }
 
+inline __m256i add_pairs(__m256i pairs) { return _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)); }
+
+// Of bytes |code| times the value with the code's sign: a pair's sum is at most 2 128 127, which 16 bits hold. Of
+// nibbles 16 bits hold the pairs of a whole block, 8 groups of 2 15 127.
 template <CodeForm kForm>
-inline void load_groups(Codes& low, Codes& high, const uint8_t* block, int i) {
-  const auto load = [](const uint8_t* from) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)); };
+inline Ints add_dots(Ints sum, Ints codes, Ints values) {
   if constexpr (kForm == CodeForm::kNibble) {
-    const __m256i mask = _mm256_set1_epi8(15), first = load(block + 64 * i), second = load(block + 64 * i + 32);
-    low = {centred<kForm>(_mm256_and_si256(first, mask)), centred<kForm>(_mm256_and_si256(second, mask))};
-    high = {centred<kForm>(_mm256_and_si256(_mm256_srli_epi16(first, 4), mask)),
-            centred<kForm>(_mm256_and_si256(_mm256_srli_epi16(second, 4), mask))};
-  } else {
-    const uint8_t* from = block + 128 * i;
-    low = {centred<kForm>(load(from)), centred<kForm>(load(from + 32))};
-    high = {centred<kForm>(load(from + 64)), centred<kForm>(load(from + 96))};
+    return {_mm256_add_epi16(sum.all, _mm256_maddubs_epi16(codes.all, values.all))};
   }
+  const __m256i signs = _mm256_sign_epi8(values.all, codes.all);
+  return {_mm256_add_epi32(sum.all, add_pairs(_mm256_maddubs_epi16(_mm256_abs_epi8(codes.all), signs)))};
 }
 
-// |code| times the value with the code's sign: a pair's sum is at most 2 128 127, which 16 bits hold.
-inline __m256i add_dots(__m256i sum, __m256i codes, __m256i values) {
-  const __m256i pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(values, codes));
-  return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
-}
-inline Ints add_dots(Ints sum, Codes codes, Ints values) {
-  return {add_dots(sum.low, codes.low, values.low), add_dots(sum.high, codes.high, values.high)};
+// What the offset of nibbles has added is taken away.
+template <CodeForm kForm>
+inline Part block_sum(Ints sum, int32_t sum_of_values) {
+  if constexpr (kForm == CodeForm::kNibble) {
+    sum.all = _mm256_sub_epi32(add_pairs(sum.all), _mm256_set1_epi32(8 * sum_of_values));
+  }
+  return {_mm256_cvtepi32_ps(sum.all)};
 }
 
-inline Lanes to_floats(Ints x) { return {_mm256_cvtepi32_ps(x.low), _mm256_cvtepi32_ps(x.high)}; }
-inline Lanes load_f16(const uint16_t* from) {
-  float values[kLanes];
-  for (int64_t i = 0; i < kLanes; ++i) values[i] = kernels::from_f16(from[i]);
-  return load(values);
+inline Part load_f16_part(const uint16_t* from) {
+  return {_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
 }
 inline Lanes load_bytes(const uint8_t* from) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));

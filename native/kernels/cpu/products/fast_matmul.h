@@ -23,43 +23,43 @@ struct Tile {
   int64_t last;  // columns of the last vector, 1 to 16
 };
 
-template <bool kFull>
-inline Lanes load_last(const float* from, int64_t count) {
-  if constexpr (kFull) return load(from);
-  return load_first(from, count);
+// Part p of kParts, of which those of the last vector have `last` columns together.
+template <int kParts, bool kFull>
+inline Part load_part_of(const float* from, int p, int64_t last) {
+  const float* part = from + p * kPartLanes;
+  const int before = p - (kParts - kLaneParts);
+  return kFull || before < 0 ? load_part(part) : load_first_part(part, last - before * kPartLanes);
 }
 
 template <int kRows, int kVectors, bool kFull>
 void multiply_tile(const Tile& tile) {
-  Lanes sums[kRows][kVectors];
+  constexpr int kParts = kVectors * kLaneParts;
+  Part sums[kRows][kParts];
   for (int r = 0; r < kRows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      if (tile.start == nullptr) {
-        sums[r][v] = zeros();
-        continue;
-      }
-      const float* start = tile.start + r * tile.start_stride + v * kLanes;
-      sums[r][v] = v + 1 < kVectors ? load(start) : load_last<kFull>(start, tile.last);
+    const float* start = tile.start + r * tile.start_stride;
+    for (int p = 0; p < kParts; ++p) {
+      sums[r][p] = tile.start == nullptr ? broadcast_part(0) : load_part_of<kParts, kFull>(start, p, tile.last);
     }
   }
   for (int64_t i = 0; i < tile.k; ++i) {
     const float* b_row = tile.b + i * tile.b_stride;
-    Lanes b[kVectors];
-    for (int v = 0; v + 1 < kVectors; ++v) b[v] = load(b_row + v * kLanes);
-    b[kVectors - 1] = load_last<kFull>(b_row + (kVectors - 1) * kLanes, tile.last);
+    Part b[kParts];
+    for (int p = 0; p < kParts; ++p) b[p] = load_part_of<kParts, kFull>(b_row, p, tile.last);
     const float* a = tile.a + i * tile.a_column_stride;
     for (int r = 0; r < kRows; ++r) {
-      const Lanes factor = broadcast(a[r * tile.a_row_stride]);
-      for (int v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, b[v], sums[r][v]);
+      const Part factor = broadcast_part(a[r * tile.a_row_stride]);
+      for (int p = 0; p < kParts; ++p) sums[r][p] = fma(factor, b[p], sums[r][p]);
     }
   }
   for (int r = 0; r < kRows; ++r) {
     float* c = tile.c + r * tile.c_stride;
-    for (int v = 0; v + 1 < kVectors; ++v) store(c + v * kLanes, sums[r][v]);
-    if constexpr (kFull) {
-      store(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1]);
-    } else {
-      store_first(c + (kVectors - 1) * kLanes, sums[r][kVectors - 1], tile.last);
+    for (int p = 0; p < kParts; ++p) {
+      const int before = p - (kParts - kLaneParts);
+      if (kFull || before < 0) {
+        store(c + p * kPartLanes, sums[r][p]);
+      } else {
+        store_first(c + p * kPartLanes, sums[r][p], tile.last - before * kPartLanes);
+      }
     }
   }
 }

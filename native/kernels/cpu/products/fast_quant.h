@@ -25,49 +25,51 @@ inline void quant_row(const QuantRows& rows, int64_t row, const float* x, int64_
   }
 }
 
-// The sums of one block: kRows rows of A with kPanels panels.
-template <CodeForm kForm, int kRows, int kPanels>
-inline void add_block(Ints (&sums)[kRows][kPanels], const int8_t* const (&a)[kRows],
-                      const uint8_t* const (&codes)[kPanels], int64_t block) {
-  for (int i = 0; i < 4; ++i) {
-    Codes low[kPanels], high[kPanels];
-    for (int p = 0; p < kPanels; ++p)
-      load_groups<kForm>(low[p], high[p], codes[p] + block * panel_block_bytes(kForm), i);
+// The sums of one block: kRows rows of A with kParts registers of outputs.
+template <CodeForm kForm, int kRows, int kParts>
+inline void add_block(Ints (&sums)[kRows][kParts], const int8_t* const (&a)[kRows], const CodePanels& b,
+                      int64_t block) {
+  constexpr int64_t kBytes = panel_block_bytes(kForm);
+  for (int first = 0; first < kQuantBlock / 4; first += kGroupsAtOnce) {
+    Ints codes[kGroupsAtOnce][kParts];
+    for (int g = 0; g < kGroupsAtOnce; ++g) {
+      for (int p = 0; p < kParts; ++p) {
+        const uint8_t* from = b.codes + (p / kLaneParts * b.num_blocks + block) * kBytes;
+        codes[g][p] = load_group<kForm>(from, first + g, p % kLaneParts);
+      }
+    }
     for (int r = 0; r < kRows; ++r) {
-      const int8_t* values = a[r] + block * kQuantBlock + 8 * i;
-      const Ints first = broadcast_group(values), second = broadcast_group(values + 4);
-      for (int p = 0; p < kPanels; ++p) {
-        sums[r][p] = add_dots(add_dots(sums[r][p], low[p], first), high[p], second);
+      for (int g = 0; g < kGroupsAtOnce; ++g) {
+        const Ints values = broadcast_group(a[r] + block * kQuantBlock + 4 * (first + g));
+        for (int p = 0; p < kParts; ++p) sums[r][p] = add_dots<kForm>(sums[r][p], codes[g][p], values);
       }
     }
   }
 }
 
-// One tile of C: kRows rows of A, kPanels panels of B.
-template <CodeForm kForm, int kRows, int kPanels>
-inline void quant_tile(Lanes (&chains)[kRows][kPanels], const QuantRows& of, int64_t row, const CodePanels& b) {
+// One tile of C: kRows rows of A, kParts registers of outputs.
+template <CodeForm kForm, int kRows, int kParts>
+inline void quant_tile(Part (&chains)[kRows][kParts], const QuantRows& of, int64_t row, const CodePanels& b) {
   const int64_t num_blocks = b.num_blocks;
   const int8_t* a[kRows];
-  const uint8_t* codes[kPanels];
   for (int r = 0; r < kRows; ++r) a[r] = of.values + (row + r) * num_blocks * kQuantBlock;
-  for (int p = 0; p < kPanels; ++p) codes[p] = b.codes + p * num_blocks * panel_block_bytes(kForm);
   for (int r = 0; r < kRows; ++r) {
-    for (int p = 0; p < kPanels; ++p) chains[r][p] = zeros();
+    for (int p = 0; p < kParts; ++p) chains[r][p] = broadcast_part(0);
   }
   for (int64_t block = 0; block < num_blocks; ++block) {
-    Ints sums[kRows][kPanels];
+    Ints sums[kRows][kParts];
     for (int r = 0; r < kRows; ++r) {
       const Ints start = first_sum<kForm>(of.sums[(row + r) * num_blocks + block]);
-      for (int p = 0; p < kPanels; ++p) sums[r][p] = start;
+      for (int p = 0; p < kParts; ++p) sums[r][p] = start;
     }
-    add_block<kForm, kRows, kPanels>(sums, a, codes, block);
-    for (int p = 0; p < kPanels; ++p) {
-      const int64_t place = (p * num_blocks + block) * kQuantLanes;
-      Lanes scale;
-      if constexpr (kForm == CodeForm::kNibble) scale = load_f16(b.scales + place);
+    add_block<kForm, kRows, kParts>(sums, a, b, block);
+    for (int p = 0; p < kParts; ++p) {
+      const int64_t place = (p / kLaneParts * num_blocks + block) * kQuantLanes + p % kLaneParts * kPartLanes;
+      Part scale;
+      if constexpr (kForm == CodeForm::kNibble) scale = load_f16_part(b.scales + place);
       for (int r = 0; r < kRows; ++r) {
         const int64_t at = (row + r) * num_blocks + block;
-        const Lanes row_scale = broadcast(of.scales[at]), sum = to_floats(sums[r][p]);
+        const Part row_scale = broadcast_part(of.scales[at]), sum = block_sum<kForm>(sums[r][p], of.sums[at]);
         if constexpr (kForm == CodeForm::kByte) {
           chains[r][p] = fma(sum, row_scale, chains[r][p]);
         } else {
@@ -78,22 +80,25 @@ inline void quant_tile(Lanes (&chains)[kRows][kPanels], const QuantRows& of, int
   }
 }
 
+// Up to kPanels panels' outputs, of which n are there.
 template <CodeForm kForm, int kRows, int kPanels>
 inline void quant_columns(float* c, int64_t c_stride, const QuantRows& a, int64_t row, const CodePanels& b, int64_t n,
                           const float* bias) {
-  Lanes chains[kRows][kPanels];
-  quant_tile<kForm, kRows, kPanels>(chains, a, row, b);
-  for (int p = 0; p < kPanels; ++p) {
-    const int64_t left = n - p * kQuantLanes, count = left < kQuantLanes ? left : kQuantLanes;
-    const Lanes biases = bias == nullptr ? zeros() : load_first(bias + p * kQuantLanes, count);
+  constexpr int kParts = kPanels * kLaneParts;
+  Part chains[kRows][kParts];
+  quant_tile<kForm, kRows, kParts>(chains, a, row, b);
+  for (int p = 0; p < kParts; ++p) {
+    const int64_t first = p * kPartLanes, count = n - first < kPartLanes ? n - first : kPartLanes;
+    if (count <= 0) return;
+    const Part biases = bias == nullptr ? broadcast_part(0) : load_first_part(bias + first, count);
     for (int r = 0; r < kRows; ++r) {
-      Lanes y = chains[r][p];
+      Part y = chains[r][p];
       if constexpr (kForm == CodeForm::kByte) {
-        y = fma(y, load(b.channel_scales + p * kQuantLanes), biases);
+        y = fma(y, load_part(b.channel_scales + first), biases);
       } else if (bias != nullptr) {
         y = y + biases;
       }
-      store_first(c + r * c_stride + p * kQuantLanes, y, count);
+      store_first(c + r * c_stride + first, y, count);
     }
   }
 }
@@ -106,8 +111,8 @@ inline void quant_rows(float* c, int64_t c_stride, const QuantRows& a, int64_t r
     const CodePanels from = b.at(column / kQuantLanes);
     const float* biases = bias == nullptr ? nullptr : bias + column;
     if (n - column > kQuantLanes) {
-      quant_columns<kForm, kRows, 2>(c + column, c_stride, a, row, from, n - column, biases);
-      column += 2 * kQuantLanes;
+      quant_columns<kForm, kRows, kQuantTilePanels>(c + column, c_stride, a, row, from, n - column, biases);
+      column += kQuantTilePanels * kQuantLanes;
     } else {
       quant_columns<kForm, kRows, 1>(c + column, c_stride, a, row, from, n - column, biases);
       column += kQuantLanes;
@@ -126,9 +131,9 @@ inline void quant_form(float* c, int64_t c_stride, const QuantRows& a, int64_t r
     switch (rows) {
       case 1: quant_rows<kForm, 1>(to, c_stride, a, row + first, b, n, bias); break;
       case 2: quant_rows<kForm, 2>(to, c_stride, a, row + first, b, n, bias); break;
-#if defined(__AVX512F__)
       case 3: quant_rows<kForm, 3>(to, c_stride, a, row + first, b, n, bias); break;
       case 4: quant_rows<kForm, 4>(to, c_stride, a, row + first, b, n, bias); break;
+#if defined(__AVX512F__)
       case 5: quant_rows<kForm, 5>(to, c_stride, a, row + first, b, n, bias); break;
       default: quant_rows<kForm, 6>(to, c_stride, a, row + first, b, n, bias); break;
 #endif
