@@ -200,6 +200,7 @@ const folders = {
   "lib/remote/files": "files at an address",
   "lib/remote/hub": "models and data sets of the Hugging Face hub by their names",
   "lib/remote/hub/upload": "files into a repository of the hub, as one commit",
+  "lib/remote/network": "how a request leaves: straight, or through a proxy",
   "lib/remote/shards": "one search over the parts of an index on several machines",
   "lib/reward/metrics": "answers against references: EM, F1, BLEU, ROUGE, each system's rules",
   "lib/reward/systems": "the published systems' rewards, one file each",

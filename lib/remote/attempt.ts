@@ -1,10 +1,12 @@
 /** One HTTP request, once: sent, read within a time and a size, and judged by its status. */
 import { stat } from "node:fs/promises";
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import { pipeline } from "node:stream/promises";
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { Readable } from "node:stream";
 import { streamOf } from "../base/files/regular-file.ts";
 import { Fault, statusFault } from "./fault.ts";
+import { type OpenAnswer, openRequest } from "./network/open-request.ts";
+import { shownUrl } from "./network/proxy.ts";
 
 /** A request as it goes over the wire. */
 export interface WireRequest {
@@ -22,11 +24,6 @@ export interface WireRequest {
 
 /** Larger answers are refused: no search has that much to say. */
 const maxResponseBytes = 64 << 20;
-
-/** Where a request went, without the user, password and query that may stand in its address. */
-export function shownUrl({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`;
-}
 
 /**
  * Sends a request once and reads the whole answer.
@@ -61,9 +58,9 @@ export async function attempt(request: WireRequest, signal: AbortSignal): Promis
 async function send(asked: WireRequest, signal: AbortSignal): Promise<string> {
   const { url, secrets } = asked;
   const answer = await open(asked, signal);
-  const text = await readText(answer, shownUrl(url));
+  const { status, headers, body } = answer;
+  const text = await readText(body, url);
   // Redirects are the caller's to follow: one could carry the key to another host.
-  const { statusCode: status = 0, headers } = answer;
   if (status >= 200 && status < 300) return text;
   const said = excerpt(text, secrets);
   throw statusFault(shownUrl(url), {
@@ -80,38 +77,24 @@ const agents = {
   "https:": new HttpsAgent({ keepAlive: true }),
 } as const;
 
-// Less than half the processor time of fetch, see bench/remote/client.ts.
 async function open(
   { url, method, headers, body, file }: WireRequest,
   signal: AbortSignal,
-): Promise<IncomingMessage> {
-  const isSecure = url.protocol === "https:";
-  const request = isSecure ? httpsRequest : httpRequest;
+): Promise<OpenAnswer> {
+  const agent = agents[url.protocol === "https:" ? "https:" : "http:"];
   const numBytes = file === undefined ? body && Buffer.byteLength(body) : (await stat(file)).size;
-  const length = numBytes === undefined ? {} : { "content-length": String(numBytes) };
-  const how = {
-    method,
-    headers: { ...headers, ...length },
-    signal,
-    agent: agents[isSecure ? "https:" : "http:"],
-  };
-  return new Promise((resolve, reject) => {
-    const sent = request(url, how, resolve).on("error", reject);
-    if (file === undefined) sent.end(body);
-    else
-      streamOf(file, { highWaterMark: 1 << 16 })
-        .then((bytes) => pipeline(bytes, sent))
-        .catch(reject);
-  });
+  const length: Record<string, string> = numBytes === undefined ? {} : { "content-length": String(numBytes) };
+  const content = file === undefined ? body : await streamOf(file, { highWaterMark: 1 << 16 });
+  return openRequest(url, { method, headers: { ...headers, ...length }, body: content, signal, agent });
 }
 
-async function readText(answer: IncomingMessage, where: string): Promise<string> {
+async function readText(answer: Readable, url: URL): Promise<string> {
   const parts: Buffer[] = [];
   let numBytes = 0;
   for await (const part of answer) {
     numBytes += (part as Buffer).byteLength;
     if (numBytes > maxResponseBytes) {
-      throw new Fault(`${where}: expected at most ${maxResponseBytes} bytes, got more`);
+      throw new Fault(`${shownUrl(url)}: expected at most ${maxResponseBytes} bytes, got more`);
     }
     parts.push(part as Buffer);
   }

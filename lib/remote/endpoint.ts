@@ -3,9 +3,10 @@ import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
 import { parseJson } from "../data/files/exact-json.ts";
 import { firstIssue } from "../base/parsed.ts";
-import { attempt, excerpt, shownUrl, type WireRequest } from "./attempt.ts";
+import { attempt, excerpt, type WireRequest } from "./attempt.ts";
 import { Fault, mayPass } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";
+import { shownUrl } from "./network/proxy.ts";
 
 /** One request to an endpoint. */
 interface EndpointRequest<Answer> {

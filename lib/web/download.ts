@@ -1,9 +1,8 @@
 /** One request for a page over HTTP: bytes, time and kinds of content are bounded, addresses checked. */
-import { request as httpRequest, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { Fault } from "../remote/fault.ts";
+import { type OpenAnswer, openRequest } from "../remote/network/open-request.ts";
 import { checkHost, publicLookup } from "./public-address.ts";
 
 /** The bounds of a download. */
@@ -52,7 +51,7 @@ export async function download(
 ): Promise<Download> {
   const answer = await open(url, options);
   try {
-    const { statusCode: status = 0, headers } = answer;
+    const { status, headers } = answer;
     const type = headers["content-type"] ?? "";
     const contentType = type.split(";")[0]?.trim().toLowerCase() ?? "";
     const nothing = { status, contentType, text: "" };
@@ -62,7 +61,7 @@ export async function download(
     if (!accepts(status, contentType)) return nothing;
     return { ...nothing, text: decode(await read(answer, options.maxBytes), type) };
   } finally {
-    answer.destroy();
+    answer.body.destroy();
   }
 }
 
@@ -72,24 +71,20 @@ function target(location: string, from: URL): URL {
   throw new Fault(`expected a redirect to http(s), got ${url?.protocol ?? "none"}`);
 }
 
-function open(url: URL, { userAgent, allowPrivate, signal }: DownloadOptions): Promise<IncomingMessage> {
+/** Behind a proxy names are its to resolve, so that addresses in numbers alone are checked here. */
+function open(url: URL, { userAgent, allowPrivate, signal }: DownloadOptions): Promise<OpenAnswer> {
   const mayBePrivate = typeof allowPrivate === "boolean" ? allowPrivate : allowPrivate.includes(url.host);
   if (!mayBePrivate) checkHost(url);
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
   const headers = {
     "user-agent": userAgent,
     accept: "text/html,application/xhtml+xml,text/plain;q=0.8",
     "accept-encoding": "br, gzip, deflate",
   };
-  return new Promise((resolve, reject) => {
-    // A connection for each page: a kept one might lead to an address that another reader may not see.
-    const lookup = mayBePrivate ? undefined : publicLookup;
-    const how = { headers, signal, agent: false as const, lookup };
-    request(url, how, resolve).on("error", reject).end();
-  });
+  // A connection for each page: a kept one might lead to an address that another reader may not see.
+  return openRequest(url, { headers, signal, agent: false, lookup: mayBePrivate ? undefined : publicLookup });
 }
 
-async function read(answer: IncomingMessage, maxBytes: number): Promise<Buffer> {
+async function read(answer: OpenAnswer, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let numBytes = 0;
   const body = decompressed(answer);
@@ -105,20 +100,20 @@ async function read(answer: IncomingMessage, maxBytes: number): Promise<Buffer> 
   return Buffer.concat(parts);
 }
 
-function decompressed(answer: IncomingMessage): Readable {
-  const coding = answer.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
+function decompressed({ headers, body }: OpenAnswer): Readable {
+  const coding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const coders = {
     gzip: createGunzip,
     "x-gzip": createGunzip,
     deflate: createInflate,
     br: createBrotliDecompress,
   };
-  if (coding === "identity" || coding === "") return answer;
+  if (coding === "identity" || coding === "") return body;
   const create = coders[coding as keyof typeof coders];
   if (create === undefined) throw new Fault(`expected br, gzip or deflate, got content coding ${coding}`);
   const coder = create();
-  answer.on("error", (error) => coder.destroy(error));
-  return answer.pipe(coder);
+  body.on("error", (error) => coder.destroy(error));
+  return body.pipe(coder);
 }
 
 /** The character set of the header, of the page's own declaration, or UTF-8. */

@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { checkArgument, checkOptions, type OptionKinds, optionsOf } from "../base/check-options.ts";
 import { messageOf, SeekError, throwIfAborted } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
+import { throughProxy } from "../remote/network/proxy.ts";
 import { askSearch, type Search } from "../search/search.ts";
 import { DiskCache, type DiskCacheOptions, diskCacheKind } from "./disk-cache.ts";
 import { type Download, type DownloadLimits, download } from "./download.ts";
@@ -20,7 +21,10 @@ export interface PageReaderOptions {
   readonly hosts?: HostLimits;
   /** Heeds robots.txt. @default true */
   readonly robots?: boolean;
-  /** Pages of private networks too: of all, or of these hosts (`wiki.local:8080`). @default false */
+  /**
+   * Pages of private networks too: of all, or of these hosts (`wiki.local:8080`). Without it names that lead there are refused, but
+   * behind a proxy, which resolves names, addresses in numbers alone. @default false
+   */
   readonly allowPrivate?: boolean | readonly string[] | undefined;
   /** Who asks, best with an address to write to; the first word is the name in robots.txt. @default "SeekRL" */
   readonly userAgent?: string;
@@ -200,8 +204,10 @@ class PageReader {
       try {
         return await download(url, { userAgent: this.#userAgent, allowPrivate, maxBytes, signal }, accepts);
       } catch (error) {
-        if (!signal.aborted) throw error;
-        throw new SeekError("ERR_REMOTE", `no whole page within ${timeoutMs} ms`, { cause: error });
+        const through = throughProxy(url).trim();
+        if (!signal.aborted && (through === "" || error instanceof SeekError)) throw error;
+        const what = signal.aborted ? `no whole page within ${timeoutMs} ms` : messageOf(error);
+        throw new SeekError("ERR_REMOTE", `${through && `${through}: `}${what}`, { cause: error });
       }
     });
   }

@@ -1,6 +1,7 @@
 /** A model behind a server that answers in a chat, by the OpenAI protocol, streaming. */
 import { SeekError } from "../../../lib/base/errors.ts";
 import { httpUrl } from "../../../lib/remote/endpoint.ts";
+import { routedFetch } from "../../../lib/remote/network/routed-fetch.ts";
 import { optionalKey } from "../../../lib/remote/secret.ts";
 import { readEvents } from "../../../lib/serve/http/read-events.ts";
 import type { ChatMessage, Reply, Speaker } from "./speaker.ts";
@@ -82,8 +83,8 @@ function callOf(base: URL, key: string | undefined): Call {
   return async (path, { body, signal }) => {
     const url = `${address}${path}`;
     const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-    const response = await fetch(url, { ...sent, headers, signal }).catch((cause: Error) => {
-      if (signal.aborted) throw cause;
+    const response = await routedFetch(url, { ...sent, headers, signal }).catch((cause: Error) => {
+      if (signal.aborted || cause instanceof SeekError) throw cause;
       const why = (cause.cause as Error | undefined)?.message ?? cause.message;
       throw new SeekError("ERR_REMOTE", `${url}: ${why}`, { cause });
     });

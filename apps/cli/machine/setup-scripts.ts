@@ -67,6 +67,8 @@ export interface CudaSetupOptions {
   readonly dryRun?: boolean;
   readonly env?: NodeJS.ProcessEnv;
   readonly signal?: AbortSignal;
+  /** In place of the global one, which knows no proxies. */
+  readonly fetch?: (url: string, init?: RequestInit) => Promise<Response>;
   /** Of a package, which is not built: the libtorch that it needs, and the CUDA of its kernels. */
   readonly addon?:
     | { readonly libtorch: string | undefined; readonly kernels: string | undefined }

@@ -10,9 +10,9 @@ import { writeFileAtomic } from "../../base/files/files.ts";
 import { lockFolder } from "../../base/files/folder-lock.ts";
 import { readText, streamOf } from "../../base/files/regular-file.ts";
 import { lazySchema } from "../../base/on-first-use.ts";
-import { shownUrl } from "../attempt.ts";
 import { Fault } from "../fault.ts";
 import { Guard } from "../guard.ts";
+import { shownUrl } from "../network/proxy.ts";
 import { unescaped } from "./address-parts.ts";
 import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
@@ -208,7 +208,8 @@ class Download {
     }
     const entry = { sha256: hashes.sha256, checkedBy: wanted?.kind ?? ("size" as const) };
     await rm(this.#path, { force: true });
-    await writeFileAtomic(this.#entry, JSON.stringify({ url: this.#name, ...entry }));
+    const { origin, pathname } = this.#file.url;
+    await writeFileAtomic(this.#entry, JSON.stringify({ url: `${origin}${pathname}`, ...entry }));
     await rename(this.#part, this.#path);
     await rm(this.#partEntry, { force: true });
     return { path: this.#path, ...entry, isFromCache: false };

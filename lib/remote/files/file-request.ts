@@ -1,15 +1,16 @@
 /** One request for a file: redirects followed, its identity and checksum read from what the hub says on the way. */
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { shownUrl } from "../attempt.ts";
+import type { IncomingHttpHeaders } from "node:http";
+import type { Readable } from "node:stream";
 import { Fault, statusFault } from "../fault.ts";
+import { type OpenAnswer, openRequest } from "../network/open-request.ts";
+import { shownUrl } from "../network/proxy.ts";
 import type { Checksum } from "./checksum.ts";
 import type { RemoteFile } from "./file-address.ts";
 
 /** An answer whose body is the file, or the rest of it. */
 export interface FileAnswer {
   /** Undefined when the caller has all of it. */
-  readonly body: IncomingMessage | undefined;
+  readonly body: Readable | undefined;
   /** The position of the body's first byte. */
   readonly start: number;
   /** Of the whole file, where the server says it. */
@@ -31,7 +32,7 @@ interface FileRequestOptions {
 const maxRedirects = 5;
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-function open(file: RemoteFile, url: URL, options: FileRequestOptions): Promise<IncomingMessage> {
+function open(file: RemoteFile, url: URL, options: FileRequestOptions): Promise<OpenAnswer> {
   const { from, timeoutMs, signal } = options;
   const isOwn = url.origin === file.url.origin;
   const headers = {
@@ -40,15 +41,7 @@ function open(file: RemoteFile, url: URL, options: FileRequestOptions): Promise<
     ...(from > 0 ? { range: `bytes=${from}-` } : {}),
     ...(isOwn && file.token !== undefined ? { authorization: `Bearer ${file.token}` } : {}),
   };
-  const request = url.protocol === "https:" ? httpsRequest : httpRequest;
-  return new Promise((resolve, reject) => {
-    const asked = request(url, { headers, signal, agent: false }, resolve);
-    asked.on("error", reject);
-    asked.setTimeout(timeoutMs, () =>
-      asked.destroy(new Fault(`${shownUrl(url)}: nothing came for ${timeoutMs} ms`, { mayRetry: true })),
-    );
-    asked.end();
-  });
+  return openRequest(url, { headers, signal, silenceMs: timeoutMs, agent: false });
 }
 
 function next(from: URL, location: string): URL {
@@ -70,8 +63,8 @@ function checksumOf(headers: IncomingHttpHeaders): Checksum | undefined {
   return hex.length === 40 ? { kind: "git-sha1", hex } : undefined;
 }
 
-function failure(url: URL, answer: IncomingMessage, file: RemoteFile): Fault {
-  const { statusCode: status = 0, headers } = answer;
+function failure(url: URL, answer: OpenAnswer, file: RemoteFile): Fault {
+  const { status, headers } = answer;
   const isRefused = status === 401 || status === 403;
   const hint =
     isRefused && file.isOfHub === true && file.token === undefined
@@ -88,19 +81,18 @@ export class UnfitPart extends Fault {
 }
 
 /** Where the body stands in the file; undefined when the answer is none. @throws UnfitPart */
-function extentOf(url: URL, answer: IncomingMessage, from: number): Omit<FileAnswer, "tag"> | undefined {
-  const { statusCode, headers } = answer;
+function extentOf(url: URL, answer: OpenAnswer, from: number): Omit<FileAnswer, "tag"> | undefined {
+  const { status, headers, body } = answer;
   const length = headers["content-length"];
-  if (statusCode === 200)
-    return { body: answer, start: 0, numBytes: length === undefined ? undefined : Number(length) };
-  if (from === 0 || (statusCode !== 206 && statusCode !== 416)) return undefined;
+  if (status === 200) return { body, start: 0, numBytes: length === undefined ? undefined : Number(length) };
+  if (from === 0 || (status !== 206 && status !== 416)) return undefined;
   const range = headers["content-range"] ?? "no content-range";
   const [, start, size] = /^bytes (?:(\d+)-\d+|\*)\/(\d+)$/.exec(range) ?? [];
-  const isRest = statusCode === 206 && Number(start) === from;
-  if (isRest) return { body: answer, start: from, numBytes: Number(size) };
+  const isRest = status === 206 && Number(start) === from;
+  if (isRest) return { body, start: from, numBytes: Number(size) };
   // The body of this status is a page about the error.
-  if (statusCode === 416 && Number(size) === from) return { body: undefined, start: from, numBytes: from };
-  throw new UnfitPart(url, `expected the bytes from ${from} on, got ${range} with status ${statusCode}`);
+  if (status === 416 && Number(size) === from) return { body: undefined, start: from, numBytes: from };
+  throw new UnfitPart(url, `expected the bytes from ${from} on, got ${range} with status ${status}`);
 }
 
 /** The answer behind the redirects. Its body is left open where it is returned, and closed otherwise. */
@@ -110,10 +102,10 @@ function answered(
     url,
     answer,
     told,
-  }: { readonly url: URL; readonly answer: IncomingMessage; readonly told: Checksum | undefined },
+  }: { readonly url: URL; readonly answer: OpenAnswer; readonly told: Checksum | undefined },
   from: number,
 ): FileAnswer {
-  let body: IncomingMessage | undefined;
+  let body: Readable | undefined;
   try {
     const extent = extentOf(url, answer, from);
     if (extent === undefined) throw failure(url, answer, file);
@@ -121,7 +113,7 @@ function answered(
     const tag = file.checksum?.hex ?? told?.hex ?? answer.headers.etag;
     return { ...extent, checksum: told, tag };
   } finally {
-    if (body === undefined) answer.destroy();
+    if (body === undefined) answer.body.destroy();
   }
 }
 
@@ -138,8 +130,8 @@ export async function requestFile(file: RemoteFile, options: FileRequestOptions)
     const answer = await open(file, url, options);
     checksum ??= checksumOf(answer.headers);
     const { location } = answer.headers;
-    if (redirects.has(answer.statusCode ?? 0) && location !== undefined) {
-      answer.destroy();
+    if (redirects.has(answer.status) && location !== undefined) {
+      answer.body.destroy();
       url = next(url, location);
       continue;
     }

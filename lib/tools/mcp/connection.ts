@@ -3,6 +3,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { checkArgument, checkOptions, type OptionKinds } from "../../base/check-options.ts";
 import { SeekError } from "../../base/errors.ts";
+import { routedFetch } from "../../remote/network/routed-fetch.ts";
 
 /** A server that is started and spoken to over its standard input and output. */
 export interface McpCommand {
@@ -103,6 +104,7 @@ export async function connectMcp(place: McpPlace, timeoutMs: number): Promise<Mc
 /** What began a failure, in a line: the client wraps "fetch failed" around it, or lists all that an answer is not. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
+  if (error instanceof SeekError) return error.message;
   const { data } = error as { readonly data?: { readonly cause?: unknown } };
   const cause = error.cause ?? data?.cause;
   if (cause instanceof Error) return reasonOf(cause);
@@ -139,10 +141,10 @@ async function openAddress({ url, headers }: McpAddress): Promise<Way> {
   if (!URL.canParse(url))
     throw new SeekError("ERR_ARGUMENT", `MCP server: expected an address, got "${url}"`);
   const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
-  const transport = new StreamableHTTPClientTransport(
-    new URL(url),
-    headers ? { requestInit: { headers: { ...headers } } } : {},
-  );
+  const transport = new StreamableHTTPClientTransport(new URL(url), {
+    fetch: routedFetch,
+    ...(headers ? { requestInit: { headers: { ...headers } } } : {}),
+  });
   const farewell = async (): Promise<void> => {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {

@@ -96,9 +96,9 @@ async function findTorch(wanted) {
 }
 
 /** Torch's wheel of the first build that the index has. */
-async function chooseWheel(base, builds, { addon, signal }) {
+async function chooseWheel(base, builds, { addon, signal, fetch }) {
   for (const build of builds) {
-    const index = new WheelIndex(`${base.replace(/\/*$/, "")}/${build.tag}`, { signal });
+    const index = new WheelIndex(`${base.replace(/\/*$/, "")}/${build.tag}`, { signal, fetch });
     const torch = await torchWheel(index, build.tag, (version) => fitsVersion(version, addon));
     if (torch !== undefined) return { index, torch, tag: build.tag };
     say(`${index.url}: no torch ${wantedOf(addon)} for this machine`);

@@ -110,10 +110,13 @@ function requirementsOf(metadata, extras = []) {
 export class WheelIndex {
   #pages = new Map();
   #signal;
+  #fetch;
 
-  constructor(url, { signal } = {}) {
+  /** @param options - `fetch` in place of the global one, which knows no proxies */
+  constructor(url, { signal, fetch = globalThis.fetch } = {}) {
     this.url = url.replace(/\/*$/, "/");
     this.#signal = signal;
+    this.#fetch = fetch;
   }
 
   /** Wheels of a package, the newest first; none where the index has no such page. */
@@ -140,12 +143,14 @@ export class WheelIndex {
 
   async fetched(url, options = {}) {
     try {
-      return await fetch(url, { ...options, signal: this.#signal ?? null });
+      return await this.#fetch(url, { ...options, signal: this.#signal ?? null });
     } catch (error) {
       if (this.#signal?.aborted) throw new SetupError("setup: aborted", "ERR_ABORTED");
-      const why = error.cause?.message ?? error.message;
+      // What knows proxies names address and proxy itself.
+      const why =
+        error.code === "ERR_REMOTE" ? error.message : `${url}: ${error.cause?.message ?? error.message}`;
       throw new SetupError(
-        `${url}: ${why}. Remedy: check the network, name a mirror of the index with --index, or a torch that is here already, ` +
+        `${why}. Remedy: check the network, name a mirror of the index with --index, or a torch that is here already, ` +
           "whose folder is torch in its Python's site-packages, in SEEKRL_LIBTORCH.",
         "ERR_REMOTE",
       );

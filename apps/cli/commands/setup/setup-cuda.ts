@@ -10,6 +10,7 @@ import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
 import { findAddon, kernelsFile } from "../../../../lib/base/packages/find-addon.ts";
 import { thisHost } from "../../../../lib/base/packages/host.ts";
 import { findPlatformPackage } from "../../../../lib/base/packages/platform-package.ts";
+import { routedFetch } from "../../../../lib/remote/network/routed-fetch.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { type CudaSetupOptions, setupScripts } from "../../machine/setup-scripts.ts";
 
@@ -95,7 +96,7 @@ export const setupCudaCommand = command({
     const { setUpCuda } = await setupScripts.cuda();
     const { signal, env } = io;
     const found = await setUpCuda(
-      { ...options, addon: packagedAddon(), signal, env },
+      { ...options, addon: packagedAddon(), signal, env, fetch: routedFetch },
       { build: (folder) => build(folder, io), check: () => check(io) },
     ).catch((error) => {
       throw writeRefusal(error, cacheFolder("", env)) ?? error;

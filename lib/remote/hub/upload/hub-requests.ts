@@ -1,8 +1,10 @@
 /** Requests of an upload: with the token where it belongs, made again after what passes, without secrets in errors. */
-import { excerpt, shownUrl } from "../../attempt.ts";
+import { excerpt } from "../../attempt.ts";
 import { Fault, statusFault } from "../../fault.ts";
 import type { Hub } from "../../files/hub.ts";
 import { Guard } from "../../guard.ts";
+import { shownUrl } from "../../network/proxy.ts";
+import { routedFetch } from "../../network/routed-fetch.ts";
 import { LocalFile } from "./local-file.ts";
 
 type Init = NonNullable<Parameters<typeof fetch>[1]>;
@@ -57,7 +59,7 @@ export class HubRequests {
     };
     const [body, headers] = [countedBody(init.body, onBytes), this.#headers(url, init)];
     try {
-      const answer = await fetch(url, { ...init, body, headers, signal: AbortSignal.any(signals) });
+      const answer = await routedFetch(url, { ...init, body, headers, signal: AbortSignal.any(signals) });
       if (answer.ok) return answer;
       throw await this.#refusal(url, answer, this.#isHub(url, init));
     } catch (cause) {
