@@ -109,7 +109,10 @@ test("a model server answers hostile requests, and /health beside them", async (
   const texts = Object.entries(long).flatMap(([name, text]): [string, Attack][] => [
     [`${name}, chat`, { path: chat, bodies: [asks({ messages: said(text) })] }],
     [`${name}, completions`, { path: "/v1/completions", bodies: [asks({ prompt: text })] }],
-    [`${name}, messages`, { path: "/v1/messages", bodies: [asks({ model: "checkpoint", messages: said(text) })] }],
+    [
+      `${name}, messages`,
+      { path: "/v1/messages", bodies: [asks({ model: "checkpoint", messages: said(text) })] },
+    ],
     [`${name}, responses`, { path: "/v1/responses", bodies: [JSON.stringify({ input: text })] }],
     [
       `${name}, tokenize`,
