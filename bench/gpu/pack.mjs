@@ -74,7 +74,7 @@ function pack() {
   const what = [relative(root, carried), "dist", ...packages];
   mkdirSync(dirname(archive), { recursive: true });
   run("tar", [
-    `--use-compress-program=xz -T0 ${isDry ? "-0" : ""}`,
+    `--use-compress-program=xz -T0 ${isDry ? "-0" : "-9e"}`,
     "-cf",
     archive,
     "--transform=s,^build/gpu-dry/,build/gpu/,",

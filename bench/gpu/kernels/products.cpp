@@ -71,7 +71,7 @@ void add_product_cases(Cases& cases, bool is_tiny) {
   for (const Dtype dtype : {Dtype::kBf16, Dtype::kF16}) {
     for (const int64_t m : {1, 5, 16, 17, 64, 65, 130, 257}) {
       add(cases, "odd", {m, 72, 136, dtype}, Use::kCheck);
-      add(cases, "wide", {m, 520, 72, dtype}, Use::kCheck);
+      add(cases, "wide", {m, 264, 72, dtype}, Use::kCheck);
     }
   }
   for (const Model& model : models(is_tiny)) {
