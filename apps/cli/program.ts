@@ -5,14 +5,14 @@ import { packageVersion } from "../../lib/base/package-root.ts";
 import type { Values } from "./assignments.ts";
 import { type Command, type CommandContext, type CommandIo, UsageError } from "./command.ts";
 import { groups } from "./commands.ts";
+import { requireOwnNames } from "./config/named-elsewhere.ts";
+import { requireOwnRecord } from "./config/trusted-record.ts";
 import { tellEnding, wrongUsage } from "./ending.ts";
 import { withLocalPaths } from "./fetch/local-paths.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { flagName, flagsOf, valueName } from "./flags.ts";
 import { commandHelp } from "./help.ts";
 import { readOptions } from "./options.ts";
-import { requireOwnNames } from "./config/named-elsewhere.ts";
-import { requireOwnRecord } from "./config/trusted-record.ts";
 import { withOption } from "./report/missing-path.ts";
 
 /** A call of one of these commands. */

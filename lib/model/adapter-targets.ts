@@ -1,7 +1,7 @@
 /** The projections that an adapter may be put on, by name. */
 import type { NativeAdapter, NativeModel } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
-import { codeOf, SeekError } from "../base/errors.ts";
+import { SeekError } from "../base/errors.ts";
 
 /** What stands behind the last dot of the projections that an adapter is on, each once, in order. */
 export function projectionsOf(adapter: NativeAdapter): string[] {
@@ -48,12 +48,4 @@ export function refuseModules(
   if (other === undefined) return;
   const message = `expected tensors of what target_modules of adapter_config.json means, got some of ${other}`;
   throw new SeekError("ERR_FORMAT", `${from}: ${message}`);
-}
-
-/** Ends the making of an adapter: of a target that the model has not with those that it has. */
-export async function refuseTargets(error: unknown, model: NativeModel): Promise<never> {
-  if (codeOf(error) !== "ERR_ARGUMENT") throw error;
-  const known = await withWhole(model, (whole) => projectionsOf(whole).join(", "));
-  const message = `${(error as Error).message}; expected all-linear, or some of ${known}`;
-  throw new SeekError("ERR_ARGUMENT", message, { cause: error });
 }

@@ -14,11 +14,12 @@ import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
 import { replaceFiles } from "../base/files/replace-files.ts";
-import { allProjections, projectionsOf, refuseModules, refuseTargets } from "./adapter-targets.ts";
+import { allProjections, projectionsOf, refuseModules } from "./adapter-targets.ts";
 import { baseNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
-import { usualRank } from "./form/adapter-size.ts";
+import { checkTargets, defaultRank } from "./form/adapter-size.ts";
+import { shortTargets, targetProjections } from "./form/target-modules.ts";
 import { areModules, moduleNames, splitFusedPairs } from "./fused.ts";
 import type { Model } from "./model.ts";
 import {
@@ -29,7 +30,6 @@ import {
   readPeftConfig,
 } from "./peft-config.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "./safetensors.ts";
-import { shortTargets, targetProjections } from "./form/target-modules.ts";
 
 /** The size of an adapter, and what it is put on. */
 export interface LoraOptions {
@@ -116,7 +116,7 @@ export class Adapter {
   static async create(model: Model, options: LoraOptions = {}): Promise<Adapter> {
     checkOptions("Adapter.create", options, loraKinds);
     const {
-      rank = usualRank,
+      rank = defaultRank,
       alpha = 2 * rank,
       targets = "all-linear",
       rankStabilised = false,
@@ -161,10 +161,9 @@ export class Adapter {
   ): Promise<Adapter> {
     const { rank, alpha, rankStabilised } = config;
     const handle = new (native().AdapterHandle)();
+    if (targets !== "all-linear") checkTargets(model.config, targets);
     const names = targets === "all-linear" ? [targets] : [...targets];
-    await handle
-      .create(model.handle, { rank, alpha, rankStabilised, targets: names, seed })
-      .catch((error: unknown) => refuseTargets(error, model.handle));
+    await handle.create(model.handle, { rank, alpha, rankStabilised, targets: names, seed });
     return new Adapter({ handle, model, config, targets, isDrawn: true });
   }
 

@@ -4,8 +4,8 @@ import { shownValue } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 import { parsed } from "../base/parsed.ts";
-import { readJson } from "./model-folder.ts";
 import type { TargetRules } from "./form/target-modules.ts";
+import { readJson } from "./model-folder.ts";
 
 /** The name of an adapter folder's configuration. */
 export const adapterConfigFile = "adapter_config.json";

@@ -5,6 +5,7 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Adapter } from "../../lib/model/adapter.ts";
+import { adapterParameters } from "../../lib/model/form/adapter-size.ts";
 import { Model } from "../../lib/model/model.ts";
 import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { projectRoot } from "../project.ts";
@@ -213,4 +214,26 @@ test("a merged model is saved as a plain folder", async () => {
     await using plain = await Model.load(folder);
     assertClose((await scoreSequences(plain, goldenSequences)).logprobs, expected.linear!.merged, 1e-5);
   });
+});
+
+test("an adapter on experts has as many numbers as are planned, by the names of each family", async () => {
+  const shape = { vocabSize: 40, hiddenSize: 16, intermediateSize: 24, numLayers: 2, numHeads: 4 };
+  const experts = { numExperts: 4, numChosenExperts: 2 };
+  const cases = [
+    ["MixtralForCausalLM", ["w1"]],
+    ["MixtralForCausalLM", ["experts.3.w2", "q_proj"]],
+    ["Qwen3MoeForCausalLM", ["down_proj"]],
+    ["Qwen3MoeForCausalLM", "all-linear"],
+  ] as const;
+  for (const [architecture, targets] of cases) {
+    await using model = await Model.create({ ...shape, ...experts, architecture }, { seed: 1 });
+    await using adapter = await Adapter.create(model, { rank: 2, targets });
+    assert.ok(adapter.numParameters > 0);
+    assert.equal(adapterParameters(model.config, { rank: 2, targets }), adapter.numParameters);
+    const wrong = Adapter.create(model, { targets: ["w9"] });
+    await assert.rejects(wrong, {
+      code: "ERR_ARGUMENT",
+      message: /no projection called w9; expected all-linear/,
+    });
+  }
 });

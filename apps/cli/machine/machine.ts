@@ -13,8 +13,8 @@ import { checkSums } from "../../../lib/base/packages/stamp.ts";
 import { type FoundHardware, findHardware } from "./hardware.ts";
 import {
   type Architectures,
-  type FoundGpu,
   type FoundDriver,
+  type FoundGpu,
   type FoundNvcc,
   setupScripts,
 } from "./setup-scripts.ts";

@@ -2,24 +2,24 @@
 import { SeekError } from "../../base/errors.ts";
 import type { DecoderConfig } from "../config/config.ts";
 
-/** Width of an adapter that nobody asked for another of. */
-export const usualRank = 16;
+/** Rank of an adapter unless another is given. */
+export const defaultRank = 16;
 
-/** Inputs and outputs of a layer's projections, and how many of each there are. */
-function projections(
-  config: DecoderConfig,
-): readonly (readonly [name: string, size: number, count: number])[] {
+/** Projections of a layer and how many inputs and outputs each has. */
+function projections(config: DecoderConfig): readonly (readonly [name: string, size: number])[] {
   const { hiddenSize: d, intermediateSize: i, numExperts } = config;
   const [q, k] = [config.numHeads * config.headDim, config.numKvHeads * config.headDim];
-  const experts = Math.max(1, numExperts);
+  const isMixtral = config.architecture === "MixtralForCausalLM";
+  const block = isMixtral ? "block_sparse_moe" : "mlp";
+  const [gate, up, down] = isMixtral ? ["w1", "w3", "w2"] : ["gate_proj", "up_proj", "down_proj"];
+  const networks =
+    numExperts === 0 ? [block] : Array.from({ length: numExperts }, (_, e) => `${block}.experts.${e}`);
   return [
-    ["self_attn.q_proj", d + q, 1],
-    ["self_attn.k_proj", d + k, 1],
-    ["self_attn.v_proj", d + k, 1],
-    ["self_attn.o_proj", q + d, 1],
-    ["mlp.gate_proj", d + i, experts],
-    ["mlp.up_proj", d + i, experts],
-    ["mlp.down_proj", i + d, experts],
+    ["self_attn.q_proj", d + q],
+    ["self_attn.k_proj", d + k],
+    ["self_attn.v_proj", d + k],
+    ["self_attn.o_proj", q + d],
+    ...networks.flatMap((network) => [gate, up, down].map((name) => [`${network}.${name}`, d + i] as const)),
   ];
 }
 
@@ -27,14 +27,13 @@ function projections(
 const isTarget = (name: string, layer: number, target: string): boolean =>
   `.model.layers.${layer}.${name}`.endsWith(`.${target}`);
 
-/** Refuses a target that no projection has; experts have names of their family. */
-function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
-  if (config.numExperts > 0) return;
+/** Refuses a target that no projection has. @throws ERR_ARGUMENT with those that there are */
+export function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
   const names = projections(config).map(([name]) => name);
   const layers = Array.from({ length: config.numLayers }, (_, layer) => layer);
   for (const target of targets) {
     if (names.some((name) => layers.some((layer) => isTarget(name, layer, target)))) continue;
-    const known = names.map((name) => name.split(".").at(-1)).sort();
+    const known = [...new Set(names.map((name) => name.split(".").at(-1)))].sort();
     throw new SeekError(
       "ERR_ARGUMENT",
       `adapter: targets: no projection called ${target}; expected all-linear, or some of ${known.join(", ")}`,
@@ -56,7 +55,7 @@ function checkTargets(config: DecoderConfig, targets: readonly string[]): void {
 export function adapterParameters(
   config: DecoderConfig,
   {
-    rank = usualRank,
+    rank = defaultRank,
     targets = "all-linear",
   }: {
     readonly rank?: number | undefined;
@@ -66,9 +65,9 @@ export function adapterParameters(
   if (targets !== "all-linear") checkTargets(config, targets);
   let numbers = 0;
   for (let layer = 0; layer < config.numLayers; layer += 1) {
-    for (const [name, size, count] of projections(config)) {
+    for (const [name, size] of projections(config)) {
       const isChosen = targets === "all-linear" || targets.some((target) => isTarget(name, layer, target));
-      if (isChosen) numbers += rank * size * count;
+      if (isChosen) numbers += rank * size;
     }
   }
   return numbers;

@@ -1,5 +1,5 @@
 /** What makes a training fit that has no room. */
-import { adapterParameters, usualRank } from "../../model/form/adapter-size.ts";
+import { adapterParameters, defaultRank } from "../../model/form/adapter-size.ts";
 import { type TrainingSizes, trainingMemory } from "./plan.ts";
 
 /** A change, as the command line has it, and what the training takes then. */
@@ -33,7 +33,7 @@ function changesOf(sizes: TrainingSizes): Change[] {
   if (moments !== "8-bit") own.push(["--optimizer moments=8-bit", { moments: "8-bit" }]);
   own.push(["--optimizer moments=8-bit,masterWeights=false", small]);
   const lora = { adapterParameters: adapterParameters(config), hasReference: false };
-  return [...own, [`--lora ${usualRank}`, lora]];
+  return [...own, [`--lora ${defaultRank}`, lora]];
 }
 
 /**

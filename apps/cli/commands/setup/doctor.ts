@@ -5,8 +5,8 @@ import { command } from "../../command.ts";
 import { deviceName } from "../../fields.ts";
 import { hardwareLines } from "../../machine/hardware.ts";
 import {
-  gpuProblem,
   findMachine,
+  gpuProblem,
   kernelsFor,
   type Machine,
   processorProblem,
