@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { SeekError } from "../base/errors.ts";
-import { folderName } from "../base/files/hub-cache.ts";
-import { readText } from "../base/files/regular-file.ts";
+import { folderName, pinnedModel } from "../base/files/hub-cache.ts";
+import { checkRegular, readText } from "../base/files/regular-file.ts";
 import { readModel } from "../model/model-folder.ts";
 import { adapterConfigFile, adapterFile, readPeftConfig } from "../model/peft-config.ts";
 import { readSafetensorsHeader } from "../model/safetensors.ts";
@@ -47,12 +47,23 @@ export async function readPushed(path: string): Promise<PushedFolder> {
   });
   if (!found.isDirectory()) throw noModel(path, "a folder, got a file");
   const { folder, run, step } = await placeOf(path);
-  const kind = await checkModel(folder);
   const names = await filesIn(folder);
   const isSent = (name: string): boolean =>
     isModelFile(name) ? !ofTraining.test(name) : aboutModel.test(name);
+  const within = run?.folder ?? topOf(folder);
+  for (const name of names.filter(isSent)) await checkRegular(join(folder, name), { within });
+  const kind = await checkModel(folder);
   const files = await Promise.all(names.filter(isSent).map((name) => uploadFile(folder, name)));
   return { folder, kind, run, step, files, leftOut: names.filter((name) => !isSent(name)) };
+}
+
+/**
+ * The folder that no link may lead out of, since the file of this user's that it leads to would be public: of a model in a
+ * cache of the hub its repository's.
+ */
+function topOf(folder: string): string {
+  const repository = resolve(folder, "..", "..");
+  return pinnedModel(folder, dirname(repository)) === undefined ? folder : repository;
 }
 
 /** Of a checkpoint, for those who go on with the training. */
@@ -106,7 +117,7 @@ async function checkModel(folder: string): Promise<PushedFolder["kind"]> {
   return "adapter";
 }
 
-/** Files below, by their paths with slashes; links count as what they lead to, as in the hub's cache. */
+/** Files below, by their paths with slashes; links count as what they lead to. */
 async function filesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder, { recursive: true });
   const kinds = await Promise.all(names.map((name) => stat(join(folder, name)).catch(() => undefined)));

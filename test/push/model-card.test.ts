@@ -1,7 +1,7 @@
 /** The model card that is made: metadata as the hub reads it, and what a reader is told of training and scores. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
@@ -95,6 +95,31 @@ test("data is told by names and digests or by its place on the hub, never by a p
   assert.ok(card.includes("| questions | `gone.jsonl` |  |"));
   assert.ok(card.includes("| index | `wiki` |  |"));
   assert.ok(!card.includes(root) && !card.includes("/home/me"), card);
+});
+
+test("nothing of a file that somebody else's record or adapter names comes into a card", async () => {
+  const secret = "pin: 4711\n";
+  await writeFile(join(root, "secret"), secret);
+  const index = await writeFiles(join(root, "own-index"), { "manifest.json": secret });
+  const address = { url: "https://host.example/private/secret-name", sha256: "0".repeat(64) };
+  await writeFile(join(root, "file.json"), JSON.stringify(address));
+  const model = await writeRun(join(root, "own"), { model: "secret-org/secret-base" });
+  const named = {
+    questions: join(root, "secret"),
+    evalQuestions: [join(root, "secret")],
+    index: { folder: index },
+  };
+  const run = await writeRun(join(root, "run"), { ...named, model: join(model, "model") });
+  const digest = createHash("sha256").update(secret).digest("hex");
+  const said = new RegExp(`${digest}|secret-name|secret-org`, "g");
+  assert.equal((await cardOf(run)).card.match(said)?.length, 6, "of an own run all of it");
+  const record = join(run, "config.yaml");
+  await writeFile(record, (await readFile(record, "utf8")).replace("seed: 3", "seed: 4"));
+  const { card } = await cardOf(run);
+  assert.doesNotMatch(card, said);
+  assert.ok(card.includes("| questions | `secret` |  |"));
+  const adapter = await writeAdapter(join(root, "a"), join(model, "model"));
+  assert.doesNotMatch((await cardOf(adapter)).card, said);
 });
 
 test("settings that are not the recipe's are told with both values, and no others", async () => {

@@ -50,11 +50,35 @@ test("only what a model is read from is sent; the rest is named", async () => {
   assert.equal(pushed.commit, undefined);
 });
 
-test("links count as what they lead to, as in the hub's cache", async () => {
-  const blobs = await writeFiles(join(root, "blobs"), modelFiles);
-  await mkdir(join(root, "snapshot"));
-  for (const name of Object.keys(modelFiles)) await symlink(join(blobs, name), join(root, "snapshot", name));
-  assert.equal(namesOf(await dry(join(root, "snapshot"))).length, 4);
+test("links count as what they lead to in the hub's cache and within a run", async () => {
+  const cached = join(root, "models--acme--tiny");
+  const blobs = await writeFiles(join(cached, "blobs"), modelFiles);
+  const snapshot = join(cached, "snapshots", "c".repeat(40));
+  await mkdir(snapshot, { recursive: true });
+  for (const name of Object.keys(modelFiles)) await symlink(join(blobs, name), join(snapshot, name));
+  assert.equal(namesOf(await dry(snapshot)).length, 4);
+  const run = await writeRun(join(root, "run"));
+  await writeFiles(run, { LICENSE: "MIT" });
+  await symlink("../LICENSE", join(run, "model", "LICENSE"));
+  assert.ok(namesOf(await dry(run)).includes("LICENSE"));
+});
+
+test("nothing is sent that a link out of the folder leads to", async () => {
+  const outside = await writeFiles(join(root, "outside"), { id_rsa: "KEY" });
+  const [run, folder] = [await writeRun(join(root, "run")), await writeFiles(join(root, "m"), modelFiles)];
+  const snapshot = await writeFiles(join(root, "models--a--b", "snapshots", "x"), modelFiles);
+  const refused = { code: "ERR_IO", message: /got a link out of it, to \S*outside/ };
+  for (const name of ["README.md", "LICENSE-MIT", "merges.txt", "chat_template.jinja"])
+    for (const place of [join(run, "model"), folder, snapshot]) {
+      await symlink(join(outside, "id_rsa"), join(place, name));
+      await assert.rejects(dry(place), refused, `${place}/${name}`);
+      await rm(join(place, name));
+    }
+  await symlink(outside, join(folder, "1_Pooling"));
+  assert.ok(!namesOf(await dry(folder)).some((name) => name.includes("id_rsa")));
+  await rm(join(run, "model"), { recursive: true });
+  await symlink(folder, join(run, "model"));
+  await assert.rejects(dry(run), { code: "ERR_IO", message: /got a link out of it/ });
 });
 
 test("a README.md of one's own is taken as it is, and no option may say more", async () => {

@@ -1,8 +1,8 @@
 /** Folders to push, as small as they can be: a model, an adapter, a run, a file of results. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { stringify } from "yaml";
 import { peftConfigText } from "../../lib/model/peft-config.ts";
+import { writeRecord } from "../../lib/train/run/run-record.ts";
 
 /** A file of one tensor, as safetensors lays it out. */
 export function tensorFile(name: string, numValues: number): Buffer {
@@ -56,11 +56,12 @@ export async function writeRun(folder: string, more: object = {}, step = 4): Pro
     { step, "reward/mean": 0.5, "eval/em": 0.5, "eval/f1": 0.625 },
   ];
   await writeFiles(join(folder, "model"), modelFiles);
-  return writeFiles(folder, {
-    "config.yaml": stringify({ ...config, ...more }),
+  await writeFiles(folder, {
     "metrics.jsonl": rows.map((row) => `${JSON.stringify(row)}\n`).join(""),
     "trajectories.jsonl": "",
   });
+  await writeRecord(folder, { ...config, ...more }, undefined);
+  return folder;
 }
 
 /** Lines of a file of results: a set, and whether each of its questions was answered rightly. */

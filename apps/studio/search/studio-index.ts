@@ -1,4 +1,5 @@
 /** The index that a studio searches in, and why its passages rank where they do. */
+import { requireNoLinkOut } from "../../../lib/base/files/regular-file.ts";
 import { type ExplainedHit as Explained, IndexExplainer } from "../../../lib/index-folder/explain/explain.ts";
 import { indexInfo } from "../../../lib/index-folder/info.ts";
 import type {
@@ -23,13 +24,15 @@ export class StudioIndex {
     this.#explainer = explainer;
   }
 
-  /** @throws as {@link IndexExplainer.open} */
+  /** @throws as {@link IndexExplainer.open}; ERR_IO for a folder with a link out of it */
   static async open(folder: string): Promise<StudioIndex> {
+    await requireNoLinkOut(folder);
     return new StudioIndex(folder, await IndexExplainer.open(folder));
   }
 
   /** What it holds. @throws ERR_IO */
   async describe(): Promise<IndexDescription> {
+    await requireNoLinkOut(this.#folder);
     const { passages, removed, bytes, segments } = await indexInfo(this.#folder, { verify: "none" });
     return {
       ...{ folder: this.#folder, passages, removed, bytes, modes: this.#explainer.modes },

@@ -48,6 +48,21 @@ export async function hasLinkOut(folder: string, top: string): Promise<boolean> 
   }
 }
 
+/**
+ * Looks at all links below a folder whose files are shown to others.
+ *
+ * @throws ERR_IO naming one that leads out of it
+ */
+export async function requireNoLinkOut(folder: string): Promise<void> {
+  try {
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const links = entries.filter((entry) => entry.isSymbolicLink());
+    for (const { parentPath, name } of links) await requireWithin(join(parentPath, name), folder);
+  } catch (cause) {
+    throw readError(folder, cause);
+  }
+}
+
 function readError(path: string, cause: unknown): unknown {
   if (cause instanceof SeekError) return cause;
   return new SeekError("ERR_IO", `${path}: cannot be read: ${(cause as Error).message}`, { cause });

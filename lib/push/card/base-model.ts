@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { folderName, isCommit, pinnedModel } from "../../base/files/hub-cache.ts";
+import { isOwnBase } from "../../model/base-form.ts";
 import { adapterConfigFile, readPeftConfig } from "../../model/peft-config.ts";
 import { hubModel } from "../../remote/hub/hub-place.ts";
-import { readConfig } from "../../runs/run-config.ts";
+import { readRecord } from "../../runs/run-config.ts";
 import { isLocal, type PushedFolder } from "../pushed-folder.ts";
 
 /** A model by a name that means something elsewhere. */
@@ -22,15 +23,22 @@ const maxTrainings = 8;
 /** @returns undefined where neither a run nor an adapter names one */
 export async function baseModelOf({ folder, kind, run }: PushedFolder): Promise<BaseModel | undefined> {
   if (kind === "adapter") return baseOfAdapter(folder, maxTrainings);
-  const { model } = (await run?.config()) ?? {};
-  return typeof model === "string" ? baseAt(model, maxTrainings) : undefined;
+  return run && baseOfRun(run.folder, maxTrainings);
+}
+
+/** What others named is not looked into: it would come into the card. */
+async function baseOfRun(folder: string, left: number): Promise<BaseModel | undefined> {
+  const { config: { model } = {}, isOwn } = (await readRecord(folder)) ?? {};
+  return typeof model === "string" ? baseAt(model, isOwn ? left : 0) : undefined;
 }
 
 async function baseOfAdapter(folder: string, left: number): Promise<BaseModel | undefined> {
   const { base, revision } = await readPeftConfig(folder);
   if (base === undefined) return undefined;
   const isName = !isLocal(base) && hubModel(base) !== undefined;
-  return isName ? { name: base, isOnHub: true, revision } : baseAt(base, left);
+  return isName
+    ? { name: base, isOnHub: true, revision }
+    : baseAt(base, (await isOwnBase(folder, base)) ? left : 0);
 }
 
 /** What stands at a path; of the outcome of another training what that one began with. */
@@ -51,8 +59,7 @@ function nameOf(path: string): BaseModel {
 async function baseBefore(path: string, left: number): Promise<BaseModel | undefined> {
   if (existsSync(join(path, adapterConfigFile)) && !existsSync(join(path, "config.json")))
     return baseOfAdapter(path, left);
-  const { model } = (basename(path) === "model" ? await readConfig(dirname(path)) : undefined) ?? {};
-  return typeof model === "string" ? baseAt(model, left) : undefined;
+  return basename(path) === "model" ? baseOfRun(dirname(path), left) : undefined;
 }
 
 /** The commit of a model that is pinned to one. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { readText } from "../../base/files/regular-file.ts";
 import { packageVersion } from "../../base/package-root.ts";
 import { adapterConfigFile } from "../../model/peft-config.ts";
+import { readRecord } from "../../runs/run-config.ts";
 import type { Settings } from "../../train/run/settings.ts";
 import type { PushedFolder } from "../pushed-folder.ts";
 import { type BaseModel, baseModelOf } from "./base-model.ts";
@@ -86,11 +87,11 @@ async function libraryOf(folder: string, kind: PushedFolder["kind"]): Promise<Ca
 async function trainingOf({ run, step }: PushedFolder): Promise<TrainingFacts | undefined> {
   if (run === undefined) return undefined;
   const { kind, step: done, steps } = await run.status();
-  const config = (await run.config()) ?? {};
+  const { config = {}, isOwn = false } = (await readRecord(run.folder)) ?? {};
   return {
     ...{ kind, steps, config, step: step ?? done, recipe: recipeOf(config) },
     algorithm: kind === "sft" ? "sft" : algorithmOf(config),
-    data: await dataOf(config),
+    data: await dataOf(config, isOwn),
     otherSettings: kind === "sft" ? undefined : await otherSettings(config),
   };
 }

@@ -16,7 +16,7 @@ export interface DataSource {
   readonly name: string;
   /** Of the hub: `OWNER/NAME`. */
   readonly dataset?: string | undefined;
-  /** Of its content, of an index that of its manifest; undefined where it is gone. */
+  /** Of its content, of an index that of its manifest; undefined where it is gone, or somebody else named it. */
   readonly sha256?: string | undefined;
 }
 
@@ -28,14 +28,23 @@ const roles = {
   validation: "validation",
 } as const;
 
-/** What a run's options name. */
-export async function dataOf(config: Settings): Promise<DataSource[]> {
+/**
+ * What a run's options name.
+ *
+ * @param config - of the run
+ * @param isOwn - whether this user's command wrote them; what others name is not looked at, since its digest could tell what it holds
+ */
+export async function dataOf(config: Settings, isOwn: boolean): Promise<DataSource[]> {
   const { folder } = Object(config.index) as { readonly folder?: unknown };
   const values: Settings = { ...config, "index.folder": folder };
   const named = Object.entries(roles).flatMap(([key, role]) =>
     [values[key]].flat().flatMap((path) => (typeof path === "string" ? [{ role, path }] : [])),
   );
-  return Promise.all(named.map(({ role, path }) => sourceOf(role, path)));
+  return Promise.all(named.map(({ role, path }) => (isOwn ? sourceOf(role, path) : nameOf(role, path))));
+}
+
+function nameOf(role: DataSource["role"], path: string): DataSource {
+  return isAddress(path) ? { role, name: path, dataset: datasetOf(path) } : { role, name: basename(path) };
 }
 
 async function sourceOf(role: DataSource["role"], path: string): Promise<DataSource> {
