@@ -215,6 +215,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "Sequence#": "test/engine/refused.test.ts has an engine",
   "Session#": "test/rollout/rollout.test.ts has sessions",
   "Rollout#": "test/rollout/rollout.test.ts has rollouts",
+  "Engine.open(options).tokenizer": "a tokenizer, or what stands in its place",
   "WorkerPool.open(options).engine": "an engine, or what stands in its place",
   "WorkerPool#": "the agent of the place checks them",
   "Learner#": "Trainer and Critic are called",

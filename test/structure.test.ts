@@ -103,7 +103,7 @@ test("a folder of lib or apps imports only itself and what stands left of it", (
 
 /** Read what the package brings, what the system says, or what their own process wrote. */
 const ownFiles =
-  /^(lib\/base\/(packages|files)\/|lib\/base\/package-root|lib\/engine\/constraint\/xgrammar|lib\/train\/run\/checkpoint|lib\/remote\/files\/download-file|lib\/runs\/run-lock|apps\/cli\/(machine\/hardware|chat\/line-history|commands\/(setup\/init|launch\/))|apps\/studio\/page\/|apps\/(ablations|demo)\/)/;
+  /^(lib\/base\/(packages|files)\/|lib\/base\/package-root|lib\/train\/run\/checkpoint|lib\/remote\/files\/download-file|lib\/runs\/run-lock|apps\/cli\/(machine\/hardware|chat\/line-history|commands\/(setup\/init|launch\/))|apps\/studio\/page\/|apps\/(ablations|demo)\/)/;
 
 test("files of others are opened by lib/base/files/regular-file.ts alone", () => {
   const opening =

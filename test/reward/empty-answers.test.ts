@@ -103,6 +103,16 @@ test("an accepted answer that normalisation empties is matched by itself alone, 
   }
 });
 
+test("a pattern that matches nothing but emptiness is met by no answer", () => {
+  for (const pattern of ["", " ", "\\d*", "(?:)", "x|"]) {
+    for (const answer of ["", "Rome", "?"]) {
+      assert.equal(patternCoverage(answer, [pattern]), 0, JSON.stringify({ pattern, answer }));
+      assert.equal(scoreAnswer(answer, [pattern], "curatedtrec").acc, 0);
+    }
+  }
+  assert.equal(patternCoverage("in 1969", ["\\d+"]), 1);
+});
+
 test("faithful, an empty answer equals an accepted one that normalisation empties", () => {
   const faithful = { faithful: true };
   assert.equal(exactMatch("", ["A"], faithful), 1);

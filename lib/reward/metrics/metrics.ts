@@ -87,8 +87,10 @@ export function patternCoverage(answer: string, accepted: readonly string[]): nu
 
 function matchesAny(answer: string, accepted: readonly string[], frame: (pattern: string) => string): number {
   const given = normalizeAnswer(answer);
-  // A pattern such as `\d*` matches nothing at all, which is no answer.
-  return hasWords(answer) && accepted.some((pattern) => pythonPattern(frame(pattern)).test(given)) ? 1 : 0;
+  // What a pattern such as `\d*` or a blank one matches may be nothing at all, which is no answer.
+  const matches = (pattern: string): boolean =>
+    hasWords(pythonPattern(frame(pattern)).exec(given)?.[0] ?? "");
+  return hasWords(answer) && accepted.some(matches) ? 1 : 0;
 }
 
 const closedAnswers = new Set(["yes", "no", "noanswer"]);

@@ -159,7 +159,7 @@ test("rows that are no questions are refused with file, line, expected and actua
       /blank\.jsonl:1: expected column "question": a question, got " {2}"/,
     ],
     ["none", line({ question: "a?", answers: {} }), /none\.jsonl:1: expected column "answers": .* got \{\}/],
-    ["number", line({ question: "a?", answers: [3] }), /number\.jsonl:1: .*got \[3\]/],
+    ["number", line({ question: "a?", answers: [{}] }), /number\.jsonl:1: .*got \[\{\}\]/],
     ["nan", '{"question": NaN}\n', /nan\.jsonl:1: expected JSON/],
     ["empty", "", /empty\.jsonl: expected at least one question, got none/],
   ];
