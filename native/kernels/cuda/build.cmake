@@ -53,8 +53,8 @@ if(SEEKRL_CUDA AND SEEKRL_NVCC)
   endif()
   # Kernels of one contract, on the CPU or for other shapes, have the same bits: no multiply-add is fused but those the
   # source names.
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS native/kernels/unfused.txt)
-  file(STRINGS native/kernels/unfused.txt UNFUSED)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/../unfused.txt)
+  file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../unfused.txt UNFUSED)
   set_source_files_properties(${UNFUSED} PROPERTIES CUDA_FLAGS -fmad=false)
   file(GLOB_RECURSE CUDA_HEADERS CONFIGURE_DEPENDS native/kernels/cuda/*.cuh native/kernels/cuda/*.h native/kernels/*.h)
   foreach(source ${CUDA_SOURCES})
