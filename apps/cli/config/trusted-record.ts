@@ -1,5 +1,4 @@
 /** Options that a run's folder brings along: acted upon where this user's own command wrote them, or when told so. */
-import { basename, dirname } from "node:path";
 import { parseConfigText } from "../../../lib/data/files/config-text.ts";
 import { foreignRecord } from "../../../lib/runs/named-in-record.ts";
 import { isOwnRecord, isRecord } from "../../../lib/train/run/run-record.ts";
@@ -16,9 +15,9 @@ import { readConfigText } from "./config-file.ts";
 export async function requireOwnRecord(path: string, { trust }: Pick<CommandIo, "trust">): Promise<void> {
   if (trust) return;
   const text = await readConfigText(path);
-  if (!isRecord(dirname(path), basename(path), text)) return;
   const config = optionsIn(text, path);
-  if (config === undefined || (await isOwnRecord(text, config))) return;
+  if (config === undefined || !(await isRecord(path, text, config)) || (await isOwnRecord(text, config)))
+    return;
   throw new UsageError(
     `--config ${await foreignRecord(path, config, "--trust, where all of that may be used")}`,
   );

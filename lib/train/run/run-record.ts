@@ -1,6 +1,6 @@
 /** `config.yaml` of a run: the options it was begun with, signed, since what goes on with it starts what they name. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { readdir, realpath } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { codeOf } from "../../base/errors.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { findText } from "../../base/files/regular-file.ts";
@@ -12,6 +12,8 @@ export const recordFile = "config.yaml";
 
 /** Begins the last line; YAML takes it for a comment. */
 const mark = "# signature: ";
+/** Begins it where there is no signature. */
+const unsigned = "# not signed: ";
 
 /** The content of the file that names programs is signed with the options that name it. */
 async function signedContent(body: string, config: Settings): Promise<string> {
@@ -25,7 +27,7 @@ async function signatureLine(body: string, config: Settings): Promise<string> {
     return `${mark}${await sign(await signedContent(body, config))}\n`;
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
-    return `# not signed: ${(error as Error).message.replaceAll(/\s+/g, " ")}\n`;
+    return `${unsigned}${(error as Error).message.replaceAll(/\s+/g, " ")}\n`;
   }
 }
 
@@ -58,9 +60,24 @@ export async function isOwnRecord(text: string, config: Settings): Promise<boole
   return content !== undefined && isSigned(content, text.slice(at + mark.length).trimEnd());
 }
 
-/** Whether a text is a run's record: it says that it was signed, or stands where a run was. */
-export function isRecord(folder: string, name: string, text: string): boolean {
-  if (text.includes(`\n${mark}`)) return true;
-  const marks = ["metrics.jsonl", "trajectories.jsonl", "checkpoints/best"];
-  return name === recordFile && marks.some((each) => existsSync(join(folder, each)));
+/** What a training or a server that learns leaves in its folder. */
+const runMarks = new Set([
+  ...["metrics.jsonl", "trajectories.jsonl", "history.jsonl", "history.jsonl.lock", "checkpoints", "lock"],
+]);
+
+/**
+ * Whether a file is a run's record, whatever its name is: it says that it was signed, it stands where a run was, or it is
+ * written to go on in its own folder. A link counts by both of its ends, for either may be sent along.
+ *
+ * @param path - of the file
+ * @param text - the whole file
+ * @param config - that it holds
+ */
+export async function isRecord(path: string, text: string, config: Settings): Promise<boolean> {
+  if ([mark, unsigned].some((each) => text.includes(each))) return true;
+  const folders = await Promise.all([realpath(dirname(path)), realpath(path).then(dirname)]);
+  const out = typeof config.out === "string" ? await realpath(config.out).catch(() => undefined) : undefined;
+  if (folders.some((folder) => folder === out)) return true;
+  const names = await Promise.all(folders.map((folder) => readdir(folder)));
+  return names.flat().some((name) => runMarks.has(name));
 }

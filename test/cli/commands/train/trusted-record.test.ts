@@ -1,7 +1,7 @@
 /** `config.yaml` of a run: this user's own is gone on with, anybody else's is shown and needs `--trust`. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -34,7 +34,7 @@ assert.equal(first.code, 0, first.stderr);
 async function foreignRun(name: string, more: object = {}): Promise<string> {
   const run = path(name);
   await mkdir(run, { recursive: true });
-  const args = ["-c", `touch ${join(run, "started")}`];
+  const args = ["-c", `touch '${join(run, "started")}'`];
   const tools = { mcpServers: { shell: { command: "sh", args, env: { KEY: `\${HOME}` } } } };
   await writeFile(join(run, "tools.yaml"), stringify(tools));
   await writeFile(join(run, "metrics.jsonl"), '{"step":1,"reward/mean":0.5}\n');
@@ -64,7 +64,7 @@ test("what somebody else's record names is shown field by field, programs first,
   assert.equal(code, 2);
   assert.deepEqual(stderr.split("\n").slice(0, 9), [
     `error: --config ${join(run, "config.yaml")}: not as a command of this user wrote it on this machine, but somebody else's or edited; it names`,
-    `  program tools.mcpServers.shell: sh -c touch ${join(run, "started")}`,
+    `  program tools.mcpServers.shell: sh -c touch '${join(run, "started")}'`,
     "  address rewardUrl: http://rewards.example/score",
     "  address retriever.url: https://search.example",
     `  variable tools.mcpServers.shell.env.KEY: \${HOME}`,
@@ -76,6 +76,64 @@ test("what somebody else's record names is shown field by field, programs first,
   assert.match(stderr, /Remedy: --trust/);
   assert.ok(!existsSync(join(run, "started")));
 });
+
+for (const [what, disguise] of [
+  [
+    "in a folder that kept its checkpoints alone",
+    async (run: string) => {
+      await rm(join(run, "metrics.jsonl"));
+      await mkdir(join(run, "checkpoints/last"), { recursive: true });
+      return join(run, "config.yaml");
+    },
+  ],
+  [
+    "in a folder that kept its lock alone",
+    async (run: string) => {
+      await rename(join(run, "metrics.jsonl"), join(run, "lock"));
+      return join(run, "config.yaml");
+    },
+  ],
+  [
+    "by a link from elsewhere",
+    async (run: string) => {
+      await symlink(join(run, "config.yaml"), `${run}.yaml`);
+      return `${run}.yaml`;
+    },
+  ],
+  [
+    "by a link to a file beside its folder",
+    async (run: string) => {
+      await rename(join(run, "config.yaml"), `${run}.yaml`);
+      await symlink(`${run}.yaml`, join(run, "config.yaml"));
+      return join(run, "config.yaml");
+    },
+  ],
+  [
+    "under another name",
+    async (run: string) => {
+      await rename(join(run, "config.yaml"), join(run, "run.yml"));
+      return join(run, "run.yml");
+    },
+  ],
+  [
+    "alone in the folder that it writes to",
+    async (run: string) => {
+      await rm(join(run, "metrics.jsonl"));
+      const file = join(run, "config.yaml");
+      await writeFile(file, `${await readFile(file, "utf8")}out: ${run}/../${run.split("/").at(-1)}\n`);
+      return file;
+    },
+  ],
+] as const) {
+  test(`somebody else's record named ${what} starts nothing`, async () => {
+    const run = await foreignRun(`disguised ${what}`, { rewardUrl: undefined });
+    const file = await disguise(run);
+    const { code, stderr } = await runCli("train", "--config", file, "--out", run);
+    assert.ok(!existsSync(join(run, "started")));
+    assert.equal(code, 2);
+    assert.match(stderr, /program tools\.mcpServers\.shell: sh -c/);
+  });
+}
 
 test("--trust on the command line, and only there, has the programs of somebody else's record started", async () => {
   const run = await foreignRun("trusted", { rewardUrl: undefined, trust: true });
