@@ -1,7 +1,10 @@
 /** Unicode's normal forms of texts with any number of marks on a character. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { foldAccents, foldForms } from "../../lib/text/analysis/fold.ts";
+import { firstMeaning } from "../../lib/text/analysis/first-rules.ts";
 import { normalized } from "../../lib/text/normal-form.ts";
+import { keyOf } from "../../lib/tools/built-in/library.ts";
 import { randomNumbers } from "../serve/reading/replies.ts";
 
 const marks = Array.from({ length: 0x1f000 }, (_, code) => String.fromCodePoint(code)).filter((char) =>
@@ -28,4 +31,13 @@ test("hundreds of thousands of marks are put in order, which takes JavaScript al
   const count = 100_000;
   const text = normalized(`b${"\u0301\u0316".repeat(count)}`, "NFD");
   assert.equal(text, `b${"\u0316".repeat(count)}${"\u0301".repeat(count)}`);
+});
+
+test("words and names with tens of thousands of marks are folded as soon", () => {
+  const many = "\u0301\u0316".repeat(40_000);
+  assert.equal(foldForms(`B${many}`), "b");
+  assert.equal(foldForms(`\u03b1${many}`), "\u03b1");
+  assert.equal(foldAccents(`\u00fc${many}`), `u${foldAccents(many)}`);
+  assert.deepEqual(firstMeaning(`Word${many}`).words, ["word"]);
+  assert.equal(keyOf(`b${many}_A`), `b${"\u0316".repeat(40_000)}${"\u0301".repeat(40_000)} a`);
 });

@@ -1,10 +1,10 @@
 /** How text became words and terms before an index recorded it: for the folders that were built so, which stay as they are. */
+import { normalized } from "../normal-form.ts";
 import { porter, stopWords } from "./languages.ts";
 
 /** Without any script's marks, those that are letters included; Hangul stays in its parts. */
 function fold(text: string): string {
-  return text
-    .normalize("NFKD")
+  return normalized(text, "NFKD")
     .replace(/[\p{M}'\u2019]/gu, "")
     .toLowerCase()
     .replaceAll("ς", "σ");

@@ -1,4 +1,5 @@
 /** Folding: forms of letters that do not tell words apart become one. */
+import { normalized } from "../normal-form.ts";
 
 /** Most words by far. */
 export const onlyAscii = /^[\0-\x7f]*$/;
@@ -23,7 +24,7 @@ function digitOf(character: string): string {
   return String(own - zero);
 }
 
-const withoutPoints = (letters: string): string => letters.normalize("NFD").replace(point, "");
+const withoutPoints = (letters: string): string => normalized(letters, "NFD").replace(point, "");
 // Romanian is written with commas or with cedillas; its stemmer knows the latter.
 const variants: Readonly<Record<string, string>> = { ё: "е", ѐ: "е", ѝ: "и", ș: "ş", ț: "ţ" };
 
@@ -34,8 +35,7 @@ const variants: Readonly<Record<string, string>> = { ё: "е", ѐ: "е", ѝ: "и
 export function foldForms(text: string): string {
   if (onlyAscii.test(text)) return text.toLowerCase();
   return (
-    text
-      .normalize("NFKC")
+    normalized(text, "NFKC")
       .toLowerCase()
       .replace(innerBlank, " ")
       .replace(unseen, "")

@@ -3,6 +3,7 @@ import type { Passage } from "../../corpus/passage.ts";
 import { passagesOf } from "../../index-folder/corpus.ts";
 import { findManifest } from "../../index-folder/manifest.ts";
 import { openFiles } from "../../index-folder/open.ts";
+import { normalized } from "../../text/normal-form.ts";
 
 /** Passages by number, such as those of a segment of an index. */
 interface PassageSource extends AsyncIterable<Passage> {
@@ -192,8 +193,7 @@ function addTo(titles: Map<string, Run[]>, key: string, { source, row }: Place):
 
 /** A name as it is looked up: without case, and with one space for all that looks like one. */
 export function keyOf(name: string): string {
-  return name
-    .normalize("NFKC")
+  return normalized(name, "NFKC")
     .toLowerCase()
     .replace(/[\s_]+/g, " ")
     .trim();
