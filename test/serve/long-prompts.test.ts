@@ -1,10 +1,17 @@
 /** Prompts of megabytes are turned into ids on a thread of their own. */
 import assert from "node:assert/strict";
+import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Worker } from "node:worker_threads";
 import { promptIdsOf } from "../../lib/serve/generation/prompt-ids.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { checkpoint } from "./model/served.ts";
+
+const threads: Worker[] = [];
+process.on("worker", (thread) => threads.push(thread));
 
 const texts: Readonly<Record<string, string>> = {
   words: "Who founded Citibank? ".repeat(5000),
@@ -54,4 +61,33 @@ test("a short text is encoded where it is, and a tokenizer from no file reads lo
   const codec = { encode: (text: string) => new Int32Array(text.length) };
   const ids = await promptIdsOf("a".repeat(20_000), { tokenizer: codec, contextTokens: 100_000, form });
   assert.equal(ids.length, 20_000);
+});
+
+const asText = { kind: "text", addSpecialTokens: false, parseSpecialTokens: true } as const;
+
+test("a thread that died fails who waits for it, and another one takes its place", async () => {
+  const tokenizer = await Tokenizer.load(checkpoint);
+  const read = (): Promise<Int32Array> =>
+    promptIdsOf(texts.words as string, { tokenizer, contextTokens: 100_000, form: asText });
+  await read();
+  // Nothing that it knows how to read.
+  threads.at(-1)?.postMessage(undefined);
+  await assert.rejects(read(), { code: "ERR_INTERNAL", message: /^prompt: / });
+  assert.deepEqual(await read(), tokenizer.encode(texts.words as string));
+});
+
+test("a tokenizer that cannot be loaded anew is told as loading tells it, and is tried again", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "tokenizer-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const file = join(folder, "tokenizer.json");
+  await copyFile(join(checkpoint, "tokenizer.json"), file);
+  const tokenizer = await Tokenizer.load(folder);
+  const read = (): Promise<Int32Array> =>
+    promptIdsOf(texts.words as string, { tokenizer, contextTokens: 100_000, form: asText });
+  await writeFile(file, "{");
+  const { code, message } = await Tokenizer.load(folder).catch((error) => error);
+  assert.match(code, /^ERR_FORMAT$/);
+  await assert.rejects(read(), { code, message: `prompt: ${message}` });
+  await copyFile(join(checkpoint, "tokenizer.json"), file);
+  assert.deepEqual(await read(), tokenizer.encode(texts.words as string));
 });

@@ -1,6 +1,6 @@
 /** The thread that turns long texts into ids: some megabytes take a second, which would block the event loop. */
 import { parentPort } from "node:worker_threads";
-import { messageOf } from "../../base/errors.ts";
+import { type ErrorCode, messageOf, SeekError } from "../../base/errors.ts";
 import { idsWithin } from "../../text/tokenizers/ids-within.ts";
 import { idsOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
@@ -27,7 +27,7 @@ export interface EncodeReply {
   readonly number: number;
   readonly ids?: Int32Array | undefined;
   readonly vocabSize: number;
-  readonly failure?: string | undefined;
+  readonly failure?: { readonly code: ErrorCode; readonly message: string } | undefined;
 }
 
 /** The ids of a text in a form. */
@@ -37,17 +37,23 @@ export function encoded(text: string, tokenizer: Pick<Tokenizer, "encode">, form
   return tokenizer.encode(text, { addSpecialTokens, parseSpecialTokens });
 }
 
-const tokenizers = new Map<string, Promise<Tokenizer>>();
+const tokenizers = new Map<string, Tokenizer>();
+
+/** One that could not be loaded is tried again by the next task. */
+async function tokenizerAt(path: string): Promise<Tokenizer> {
+  const tokenizer = tokenizers.get(path) ?? (await Tokenizer.load(path));
+  tokenizers.set(path, tokenizer);
+  return tokenizer;
+}
 
 async function answer({ number, path, text, form, most }: EncodeTask): Promise<EncodeReply> {
   try {
-    const loading = tokenizers.get(path) ?? Tokenizer.load(path);
-    tokenizers.set(path, loading);
-    const tokenizer = await loading;
+    const tokenizer = await tokenizerAt(path);
     const ids = idsWithin(text, most, (part) => encoded(part, tokenizer, form));
     return { number, ids, vocabSize: tokenizer.vocabSize };
   } catch (error) {
-    return { number, vocabSize: 0, failure: messageOf(error) };
+    const code = error instanceof SeekError ? error.code : "ERR_INTERNAL";
+    return { number, vocabSize: 0, failure: { code, message: messageOf(error) } };
   }
 }
 

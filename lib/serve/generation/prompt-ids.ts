@@ -1,6 +1,5 @@
 /** The ids of prompts, whose texts may be far longer than any model reads. */
 import { Worker } from "node:worker_threads";
-import { onFirstUse } from "../../base/on-first-use.ts";
 import { SeekError } from "../../base/errors.ts";
 import { idsWithin } from "../../text/tokenizers/ids-within.ts";
 import { pathOf, type Tokenizer } from "../../text/tokenizers/tokenizer.ts";
@@ -54,10 +53,17 @@ export async function promptIdsOf(text: string, reader: PromptReader): Promise<I
   throw farLonger(text.length, most);
 }
 
-/** The thread of all tokenizers, and who waits for it. */
-const thread = onFirstUse(() => {
+/** A thread for all tokenizers, and who waits for it. */
+interface EncodeThread {
+  readonly worker: Worker;
+  readonly waiting: Map<number, (reply: EncodeReply) => void>;
+}
+
+let thread: EncodeThread | undefined;
+
+function startThread(): EncodeThread {
   const worker = new Worker(new URL("encode-thread.js", import.meta.url));
-  const waiting = new Map<number, (reply: EncodeReply) => void>();
+  const waiting: EncodeThread["waiting"] = new Map();
   const settle = (reply: EncodeReply): void => {
     waiting.get(reply.number)?.(reply);
     waiting.delete(reply.number);
@@ -65,11 +71,14 @@ const thread = onFirstUse(() => {
   };
   worker.on("message", settle);
   worker.on("error", ({ message }) => {
-    for (const number of waiting.keys()) settle({ number, vocabSize: 0, failure: message });
+    // It is dead; the next text gets another one.
+    thread = undefined;
+    const failure = { code: "ERR_INTERNAL", message } as const;
+    for (const number of waiting.keys()) settle({ number, vocabSize: 0, failure });
   });
   worker.unref();
   return { worker, waiting };
-});
+}
 
 let numTasks = 0;
 
@@ -78,13 +87,15 @@ async function encodedApart(
   vocabSize: number | undefined,
 ): Promise<Int32Array | undefined> {
   const number = numTasks++;
-  const { worker, waiting } = thread();
+  thread ??= startThread();
+  const { worker, waiting } = thread;
   const reply = await new Promise<EncodeReply>((resolve) => {
     waiting.set(number, resolve);
     worker.ref();
     worker.postMessage({ ...task, number });
   });
-  if (reply.failure !== undefined) throw new SeekError("ERR_INTERNAL", `prompt: ${reply.failure}`);
+  const { failure } = reply;
+  if (failure !== undefined) throw new SeekError(failure.code, `prompt: ${failure.message}`);
   if (reply.vocabSize === vocabSize) return reply.ids;
   throw new SeekError(
     "ERR_STATE",
