@@ -4,6 +4,8 @@ import { test } from "node:test";
 import { zod } from "../../lib/base/on-first-use.ts";
 import { chatRequest } from "../../lib/serve/api/chat/request.ts";
 import { completionRequest } from "../../lib/serve/api/completions/request.ts";
+import { messagesBody } from "../../lib/serve/api/messages/body.ts";
+import { sealed, unsealed } from "../../lib/serve/api/responses/items/item.ts";
 import { listField } from "../../lib/serve/http/body/list-field.ts";
 import { checkedBody } from "../../lib/serve/http/body/request-body.ts";
 
@@ -77,4 +79,56 @@ test("a body of ordinary size is read", async () => {
   const ids = Array.from({ length: 250_000 }, (_, i) => i % 1000);
   const { prompt } = await checkedBody(completionRequest(), Buffer.from(JSON.stringify({ prompt: ids })));
   assert.deepEqual(prompt, ids);
+});
+
+test("JSON within the arguments of calls has the bounds of a body, all calls together", async () => {
+  const read = (args: readonly string[]): Promise<unknown> => {
+    const calls = args.map((text) => ({
+      id: "a",
+      type: "function",
+      function: { name: "f", arguments: text },
+    }));
+    const body = { messages: [{ role: "assistant", content: null, tool_calls: calls }] };
+    return checkedBody(chatRequest(), Buffer.from(JSON.stringify(body)));
+  };
+  const deep = `{"a":${"[".repeat(300)}${"]".repeat(300)}}`;
+  const refused: readonly (readonly [readonly string[], RegExp])[] = [
+    [[deep], /arguments.* at most 256 lists and objects within each other/],
+    [[`{"a\\"":"]\\\\",${deep.slice(1)}`], /at most 256 lists and objects within each other/],
+    [["]".repeat(1000), deep], /at most 256 lists and objects within each other/],
+    [[`{"a":${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}}`], /lists and objects/],
+    [[`{"a":${many("[]", 20_000)}}`], /at most 10000 lists and objects/],
+    [Array.from({ length: 30 }, () => `{"a":${many("[]", 500)}}`), /at most 10000 lists and objects/],
+    [[`{${Array.from({ length: 100_001 }, (_, i) => `"${i}":1`).join()}}`], /at most 100000 fields/],
+    [[`{"a":${many("1", 400_000)}}`], /at most 300000 values/],
+  ];
+  for (const [args, message] of refused)
+    await assert.rejects(read(args), { code: "invalid_request", message });
+  const brackets = JSON.stringify({ a: '[{\\"'.repeat(100_000), b: "x".repeat(1_000_000) });
+  await read([brackets, "not JSON", deep.replace(/\[{60}/, "").replace(/\]{60}/, "")]);
+});
+
+test("an item that the server did not give out is told without reading what stands in it", () => {
+  for (const text of ["", 'a"\\\n]}', "é"]) assert.equal(unsealed(sealed(text)), text);
+  const coded = (text: string): string => Buffer.from(text).toString("base64url");
+  for (const other of ['{"text":"a","b":[[]]}', '{"b":[],"text":"a"}', '{"text":1}', "[]", "x"])
+    assert.equal(unsealed(coded(other)), undefined, other);
+});
+
+test("a text that ends an answer has at most a thousand characters", async () => {
+  const ends = (text: string): Promise<unknown>[] => [
+    checkedBody(chatRequest(), Buffer.from(`{${messages},"stop":"${text}"}`)),
+    checkedBody(chatRequest(), Buffer.from(`{${messages},"stop":["${text}"]}`)),
+    checkedBody(completionRequest(), Buffer.from(`{"prompt":"a","stop":["a","${text}"]}`)),
+    checkedBody(
+      messagesBody(),
+      Buffer.from(`{"model":"m","max_tokens":1,${messages},"stop_sequences":["${text}"]}`),
+    ),
+  ];
+  await Promise.all(ends("a".repeat(1000)));
+  for (const ended of await Promise.allSettled(ends("a".repeat(1001)))) {
+    assert.ok(ended.status === "rejected");
+    assert.equal(ended.reason.code, "invalid_request");
+    assert.match(ended.reason.message, /^stop.* at most 1000 characters/);
+  }
 });

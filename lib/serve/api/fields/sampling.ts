@@ -9,6 +9,12 @@ import type { SampleRequest } from "../../reply/reply.ts";
 /** Tokens with a bias; OpenAI has at most 1,024. */
 const mostBiases = 10_000;
 
+/** Characters of a text that ends an answer: every token is compared with its beginnings. */
+const mostStopCharacters = 1000;
+
+/** Texts that end an answer. */
+export const stopTexts = lazySchema((z) => listField(z.string().min(1).max(mostStopCharacters), { max: 64 }));
+
 /** The fields that OpenAI's protocols share, and those that vLLM and llama.cpp add under the same names. */
 export const samplingFields = lazySchema((z) =>
   z.object({
@@ -30,15 +36,7 @@ export const samplingFields = lazySchema((z) =>
       .pipe(z.record(z.string().regex(/^\d+$/), z.number().min(-100).max(100)))
       .nullish(),
     seed: z.int().nullish(),
-    stop: z
-      .union([
-        z
-          .string()
-          .min(1)
-          .transform((text) => [text]),
-        listField(z.string().min(1), { max: 64 }),
-      ])
-      .nullish(),
+    stop: z.preprocess((value) => (typeof value === "string" ? [value] : value), stopTexts()).nullish(),
   }),
 );
 

@@ -3,6 +3,7 @@ import { listField } from "../../http/body/list-field.ts";
 import type { z as Zod } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
 import { hint, notServed, officialObject } from "../fields/official.ts";
+import { stopTexts } from "../fields/sampling.ts";
 import { toolName, toolParameters } from "../fields/tools.ts";
 import { assistantBlock, ofAnotherType, textBlock, textOrBlocks, userBlock } from "./blocks.ts";
 
@@ -133,7 +134,7 @@ export const messagesBody = lazySchema((z) =>
     // 0 reads the prompt, which is kept.
     max_tokens: z.int().min(0),
     stream: z.boolean().optional(),
-    stop_sequences: listField(z.string().min(1), { max: 64 }).optional(),
+    stop_sequences: stopTexts().optional(),
     temperature: z.number().min(0).max(1000).optional(),
     top_p: z.number().min(0).max(1).optional(),
     top_k: z.int().min(0).optional(),

@@ -1,6 +1,7 @@
 /** A request's body: read within a size, parsed, checked by a schema. */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
+import { Extent } from "./extent.ts";
 import { issuesOf, sentenceOf } from "./issues.ts";
 import { parseJson, type TextSpan } from "./long-texts.ts";
 import { Refusal } from "../refusal.ts";
@@ -75,12 +76,8 @@ function malformed(cause: unknown): Refusal {
   return new Refusal("malformed_json", `body: malformed JSON: ${what}`, { issues: [issue], cause });
 }
 
-/** Lists and objects within each other: what reads or writes a value goes one call deeper for each. */
-const mostLevels = 256;
-
 const [quote, backslash] = [34, 92];
-const opening: ReadonlySet<number | undefined> = new Set(Buffer.from("{["));
-const closing: ReadonlySet<number | undefined> = new Set(Buffer.from("}]"));
+const colon = 58;
 
 /** Where a text ends that begins before a place. */
 function endOfText(bytes: Buffer, from: number): number {
@@ -92,35 +89,8 @@ function endOfText(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** Lists and objects of a body, its pairs of names and values, and its values: what checks them takes microseconds each. */
-const most = { lists: 10_000, pairs: 100_000, values: 300_000 };
-
 /** Bytes that are looked at between two turns of others. */
 const sliceBytes = 1 << 16;
-
-const [comma, colon] = [44, 58];
-
-/** What of JSON was met so far. */
-class Extent {
-  #depth = 0;
-  #numLists = 0;
-  #numPairs = 0;
-  #numValues = 0;
-
-  /** @throws Refusal for JSON that is deeper or has more values than what reads it may take */
-  add(code: number | undefined): void {
-    if (code === comma) this.#check(++this.#numValues, most.values, "values");
-    else if (code === colon) this.#check(++this.#numPairs, most.pairs, "fields of objects");
-    else if (opening.has(code)) {
-      this.#check(++this.#depth, mostLevels, "lists and objects within each other");
-      this.#check(++this.#numLists, most.lists, "lists and objects");
-    } else if (closing.has(code)) this.#depth -= 1;
-  }
-
-  #check(count: number, bound: number, what: string): void {
-    if (count > bound) throw new Refusal("invalid_request", `body: expected at most ${bound} ${what}`);
-  }
-}
 
 /** A text of more bytes is read apart. */
 const longBytes = 1 << 16;
@@ -135,11 +105,12 @@ function isName(bytes: Buffer, end: number): boolean {
 /**
  * Looks at a body before it is parsed, letting others have their turn.
  *
+ * @param extent - of the body; it is added to
  * @returns its long texts
  * @throws Refusal for what takes too long to read
  */
-async function longTextsOf(bytes: Buffer, pace: Pace): Promise<TextSpan[]> {
-  const [extent, spans] = [new Extent(), [] as TextSpan[]];
+async function longTextsOf(bytes: Buffer, extent: Extent, pace: Pace): Promise<TextSpan[]> {
+  const spans: TextSpan[] = [];
   let slice = sliceBytes;
   for (let at = 0; at < bytes.length; at++) {
     if (bytes[at] === quote) {
@@ -155,14 +126,31 @@ async function longTextsOf(bytes: Buffer, pace: Pace): Promise<TextSpan[]> {
   return spans;
 }
 
-async function parse(bytes: Buffer, pace: Pace): Promise<unknown> {
-  const spans = await longTextsOf(bytes, pace);
-  if (bytes.length === 0) return undefined;
-  try {
-    return await parseJson(bytes, spans, pace);
-  } catch (cause) {
-    throw malformed(cause);
+/** Texts of a value that are JSON themselves: the arguments of calls. */
+function* argumentsIn(value: unknown): Generator<string> {
+  if (typeof value !== "object" || value === null) return;
+  if (Array.isArray(value)) {
+    for (const each of value) if (typeof each === "object") yield* argumentsIn(each);
+    return;
   }
+  for (const [key, each] of Object.entries(value)) {
+    if (typeof each !== "string") yield* argumentsIn(each);
+    else if (key === "arguments") yield each;
+  }
+}
+
+async function parse(bytes: Buffer, pace: Pace): Promise<unknown> {
+  const extent = new Extent();
+  const spans = await longTextsOf(bytes, extent, pace);
+  if (bytes.length === 0) return undefined;
+  const body = await parseJson(bytes, spans, pace).catch((cause: unknown) => {
+    throw malformed(cause);
+  });
+  for (const text of argumentsIn(body)) {
+    extent.addText(text, "arguments of calls");
+    await pace.breathe();
+  }
+  return body;
 }
 
 /** A body that was read, parsed and checked. @throws Refusal that names the fault */
