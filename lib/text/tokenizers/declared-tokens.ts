@@ -38,6 +38,7 @@ export const declaringKeys = lazySchema((z) => ({
   added_tokens_decoder: z.record(tokenId(), token()).nullish(),
   extra_special_tokens: z.union([z.array(named()), z.record(z.string(), named())]).nullish(),
   additional_special_tokens: z.array(named()).nullish(),
+  model_specific_special_tokens: z.record(z.string(), named()).nullish(),
 }));
 
 /** added_tokens.json: ids by token. */
@@ -93,20 +94,23 @@ function extraTokens(files: DeclaringFiles): Named[] {
   return [...known, ...listOf(map.extra_special_tokens).filter((value) => !isKnown(value))];
 }
 
-/** Tokens that only this model names: `image_token`, or an object of them. */
+const tableOf = (value: Declaring["extra_special_tokens"]): readonly Named[] =>
+  value == null || Array.isArray(value) ? [] : Object.values(value);
+
+/**
+ * Tokens that only this model names: `image_token`, or an object of them. Of tokenizer_config.json, keys and
+ * `extra_special_tokens` take the place of `model_specific_special_tokens` (tokenization_utils_base.py, line 1827).
+ */
 function ownRoles({ own, map }: DeclaringFiles): Named[] {
   const isKnown = (key: string): boolean => (roles as readonly string[]).includes(key);
   const keys = Object.entries(own).filter(
     ([key, value]) => key.endsWith("_token") && typeof value === "string" && !isKnown(key),
   );
-  const tables = [
-    own.extra_special_tokens,
-    own.added_tokens_decoder == null ? map.extra_special_tokens : undefined,
+  const given = [...keys.map(([, value]) => value as string), ...tableOf(own.extra_special_tokens)];
+  return [
+    ...(given.length > 0 ? given : Object.values(own.model_specific_special_tokens ?? {})),
+    ...tableOf(own.added_tokens_decoder == null ? map.extra_special_tokens : undefined),
   ];
-  const named = tables.flatMap((table) =>
-    table == null || Array.isArray(table) ? [] : Object.values(table),
-  );
-  return [...keys.map(([, value]) => value as string), ...named];
 }
 
 const ownFile = "tokenizer_config.json";
