@@ -60,7 +60,7 @@ async function namedByTools(file: string): Promise<Named[]> {
 }
 
 /** Nothing that a terminal would obey, or that would show one text as another. */
-function printable(text: string): string {
+export function printable(text: string): string {
   const escaped = (character: string): string => `\\u{${character.codePointAt(0)?.toString(16)}}`;
   return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, escaped);
 }

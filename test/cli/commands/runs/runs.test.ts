@@ -1,5 +1,6 @@
 /** `seekrl runs` from outside, on a real training and a real evaluation. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { appendFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,6 +50,28 @@ async function logged(run: string): Promise<Record<string, number>[]> {
   const lines = (await readFile(join(path(run), "metrics.jsonl"), "utf8")).trim().split("\n");
   return lines.map((line) => JSON.parse(line));
 }
+
+test("a folder that cannot be read is told with its reason, and the others are listed", async () => {
+  const list = await mkdtemp(join(folder, "broken-"));
+  await cp(path("runs/a"), join(list, "good"), { recursive: true });
+  for (const [name, file] of [
+    ["pipe", "config.yaml"],
+    ["locked", "lock"],
+  ] as const) {
+    await mkdir(join(list, name));
+    await writeFile(join(list, name, "metrics.jsonl"), "");
+    execFileSync("mkfifo", [join(list, name, file)]);
+  }
+  const text = await seekrl("runs", "list", list);
+  assert.match(text, /good +rl +finished +3\/3/);
+  assert.match(text, /cannot be read:\n {2}\S*locked: .*lock.*\n {2}\S*pipe: .*config\.yaml.*\n/);
+  const { runs, unreadable } = await json("runs", "list", list);
+  assert.equal(runs.length, 1);
+  assert.deepEqual(
+    unreadable.map(({ name }: { name: string }) => name.split("/").at(-1)),
+    ["locked", "pipe"],
+  );
+});
 
 test("list finds trainings and evaluations at any depth, and says how far they are", async () => {
   const text = await seekrl("runs", "list", path("runs"));
