@@ -34,6 +34,11 @@ const maxAlpha = 1e9;
 const listOf = <Value>(value: Value | readonly Value[] | null | undefined): readonly Value[] =>
   value == null ? [] : Array.isArray(value) ? value : [value as Value];
 
+/** Ways to begin that take from the base model's weights what they put into A and B (peft/tuners/lora/layer.py). */
+const changesBase = /^(pissa|olora|corda|loftq|lora_ga)/i;
+const changedBase = (method: unknown): string =>
+  `${method} changed the base model's weights, so that the adapter does not fit those of its folder. Remedy: an adapter saved with peft's path_initial_model_for_weight_conversion`;
+
 const names = lazySchema((z) => z.union([z.string().min(1), z.array(z.string()).min(1)]));
 const shape = lazySchema((z) =>
   z.looseObject({
@@ -48,8 +53,11 @@ const shape = lazySchema((z) =>
     layers_pattern: z.union([z.string(), z.array(z.string())]).nullish(),
     bias: z.literal("none").default("none"),
     use_rslora: z.boolean().default(false),
-    // The others change the base model's weights as well.
-    init_lora_weights: z.literal([true, false, "gaussian", "orthogonal"]).nullish(),
+    init_lora_weights: z
+      .literal([true, false, "gaussian", "orthogonal", "eva"], {
+        error: ({ input }) => (changesBase.test(String(input)) ? changedBase(input) : undefined),
+      })
+      .nullish(),
     base_model_name_or_path: z.string().nullish(),
     revision: z.string().nullish(),
   }),
@@ -60,6 +68,8 @@ const harmless = new Set([
   ...["auto_mapping", "inference_mode", "peft_version", "runtime_config"],
   // Of features that other keys turn on.
   ...["megatron_core", "qalora_group_size"],
+  // How A was chosen before training.
+  "eva_config",
 ]);
 
 function isOff(value: unknown): boolean {

@@ -5,6 +5,7 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Adapter } from "../../lib/model/adapter.ts";
+import { readPeftConfig } from "../../lib/model/peft-config.ts";
 import { adapterParameters } from "../../lib/model/form/adapter-size.ts";
 import { Model } from "../../lib/model/model.ts";
 import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
@@ -150,7 +151,10 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["alpha_pattern", { q_proj: 8 }],
   ["layers_to_transform", ["0"]],
   ["bias", "all"],
-  ["init_lora_weights: .*gaussian", "pissa"],
+  ["init_lora_weights: .*gaussian", "something"],
+  ...["pissa", "pissa_niter_4", "olora", "OLoRA", "corda", "loftq", "lora_ga"].map(
+    (method): readonly [string, string] => [`init_lora_weights: ${method} changed the base`, method],
+  ),
   ["lora_alpha", 0],
   ["lora_alpha", -8],
   ["lora_alpha", 1e300],
@@ -178,6 +182,18 @@ test("what is not plain LoRA is refused by the name of its key", async () => {
     await writeFile(path, JSON.stringify({ ...config, lora_dropout: 0.1 }));
     await using trained = await Adapter.load(model, folder);
     await assert.rejects(Trainer.open(trained), { code: "ERR_ARGUMENT", message: /lora_dropout 0.1/ });
+  });
+});
+
+test("how EVA chose what A began with says nothing of what the adapter computes", async () => {
+  await withFolder(async (folder) => {
+    await cp(join(lora, "attention"), folder, { recursive: true });
+    const before = await readPeftConfig(folder);
+    const path = join(folder, "adapter_config.json");
+    const config = JSON.parse(await readFile(path, "utf8"));
+    const eva = { init_lora_weights: "eva", eva_config: { rho: 2, tau: 0.99 } };
+    await writeFile(path, JSON.stringify({ ...config, ...eva }));
+    assert.deepEqual(await readPeftConfig(folder), before);
   });
 });
 

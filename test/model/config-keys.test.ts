@@ -48,3 +48,43 @@ for (const { architecture, file, saved, rows } of golden) {
     }
   });
 }
+
+const fileOf = (name: string) => golden.find(({ architecture }) => architecture === name)?.file ?? {};
+
+/** None of these keys is in transformers' sources of the architecture, so each may only repeat what is computed anyway. */
+const repeats: readonly (readonly [string, object, object])[] = [
+  ["Qwen3ForCausalLM", { use_qk_norm: true }, { use_qk_norm: "true" }],
+  ["Gemma3ForCausalLM", { use_qk_norm: true }, { use_qk_norm: 1 }],
+  ["Qwen2ForCausalLM", { qkv_bias: true }, { qkv_bias: 2 }],
+  ["MistralForCausalLM", { sliding_window_size: 8 }, { sliding_window_size: 4 }],
+];
+
+for (const [name, same, other] of repeats) {
+  const [key = ""] = Object.keys(same);
+  test(`${name}: ${key} may repeat what the model does, and say nothing else`, () => {
+    const file = fileOf(name);
+    assert.deepEqual(parse({ ...file, ...same }), parse(file));
+    assert.throws(() => parse({ ...file, ...other }), { code: "ERR_FORMAT", message: new RegExp(key) });
+  });
+}
+
+test("a key of what the family has not is refused", () => {
+  const added = [
+    { use_qk_norm: true },
+    { qkv_bias: true },
+    { sliding_window_size: 8 },
+    { activation: "gelu" },
+  ];
+  for (const each of [...added, { shared_expert_intermediate_size: 64 }]) {
+    const [key = ""] = Object.keys(each);
+    const refusal = { code: "ERR_FORMAT", message: new RegExp(key) };
+    assert.throws(() => parse({ ...fileOf("LlamaForCausalLM"), ...each }), refusal);
+  }
+});
+
+test("attn_factor and finetuned in rope scaling are read over, as transformers does", () => {
+  const file = fileOf("LlamaForCausalLM");
+  const rope_scaling = { rope_type: "yarn", factor: 4, original_max_position_embeddings: 16 };
+  const more = { ...rope_scaling, attn_factor: 2, finetuned: true };
+  assert.deepEqual(parse({ ...file, rope_scaling: more }), parse({ ...file, rope_scaling }));
+});

@@ -69,7 +69,7 @@ const harmlessKeys = [
 ];
 
 /** Keys of features that no model here has, each with the value at which it changes nothing. */
-const neutral: Readonly<Record<string, boolean | number>> = {
+const neutral: Readonly<Record<string, boolean | number | string>> = {
   // Older releases of transformers write these into every file.
   ...{ is_decoder: false, is_encoder_decoder: false, add_cross_attention: false, tie_encoder_decoder: false },
   ...{ cross_attention_hidden_size: false, pruned_heads: false, use_mrope: false, per_layer_config: false },
@@ -80,6 +80,9 @@ const neutral: Readonly<Record<string, boolean | number>> = {
     qk_layernorm: false,
     use_qk_norm: false,
     alibi: false,
+    qkv_bias: false,
+    shared_expert_intermediate_size: 0,
+    activation: "swiglu",
   },
   ...{ logit_scale: 1, logits_scaling: 1, embedding_multiplier: 1, residual_multiplier: 1 },
   ...{ lm_head_bias: false, resid_pdrop: 0, embd_pdrop: 0 },
@@ -92,30 +95,42 @@ const known: Readonly<Record<ConfigKind, ReadonlySet<string>>> = {
   encoder: new Set([...encoderKeys, ...harmlessKeys]),
 };
 
-function isNeutral(key: string, value: unknown): boolean {
+function isNeutral(expected: unknown, value: unknown): boolean {
   const isEmpty = typeof value === "object" && value !== null && Object.keys(value).length === 0;
-  return value === neutral[key] || (neutral[key] === false && isEmpty);
+  return value === expected || (expected === false && isEmpty);
+}
+
+/** What of the keys is this model's own. */
+interface OwnKeys {
+  /** Those that only its family has. */
+  readonly keys: readonly string[];
+  /** Those that transformers does not read, each with the value that says what the model does anyway. */
+  readonly repeats: Readonly<Record<string, boolean | number>>;
 }
 
 /**
  * Refuses a key that may change what the model computes and that nothing here reads.
  *
- * @param familyKeys those that only this model's family has
+ * @param own those of this model
  * @throws ERR_FORMAT naming the first such key
  */
 export function checkKeys(
   kind: ConfigKind,
   file: object,
   from: string,
-  familyKeys: readonly string[] = [],
+  { keys, repeats }: OwnKeys = { keys: [], repeats: {} },
 ): void {
   for (const [key, value] of Object.entries(file)) {
-    const isKnown = known[kind].has(key) || familyKeys.includes(key);
-    const hasNeutral = Object.hasOwn(neutral, key);
-    if (value === null || isKnown || (hasNeutral && isNeutral(key, value))) continue;
-    const problem = hasNeutral
-      ? `is not supported; expected ${neutral[key] === false ? "false or none" : neutral[key]}, got ${shownValue(value)}`
-      : "is unknown and could change what the model computes; remove it if it does not";
+    if (value === null || known[kind].has(key) || keys.includes(key)) continue;
+    const expected = [neutral, repeats].flatMap((values) =>
+      Object.hasOwn(values, key) ? [values[key]] : [],
+    );
+    if (expected.some((each) => isNeutral(each, value))) continue;
+    const shown = expected.map((each) => (each === false ? "false or none" : each)).join(" or ");
+    const problem =
+      expected.length > 0
+        ? `is not supported; expected ${shown}, got ${shownValue(value)}`
+        : "is unknown and could change what the model computes; remove it if it does not";
     throw new SeekError("ERR_FORMAT", `${from}: ${key}: ${problem}`);
   }
 }

@@ -190,6 +190,13 @@ function expertOptions(file: ConfigFile, { experts }: Family, from: string): Par
   };
 }
 
+/** Others' names for what the family or another key says. */
+const repeatsOf = ({ qkNorm, qkvBias }: Family, { sliding_window }: ConfigFile) => ({
+  ...(qkNorm === true && { use_qk_norm: true }),
+  ...(qkvBias === true && { qkv_bias: true }),
+  ...(sliding_window != null && { sliding_window_size: sliding_window }),
+});
+
 /**
  * Reads the content of a Hugging Face config.json.
  *
@@ -207,7 +214,7 @@ export function parseConfig(json: unknown, from: string): DecoderConfig {
   const file = parsed(configFile(), flat, from);
   const family = families[architecture];
   refuseUnsupported(file, family, from);
-  checkKeys("decoder", flat as object, from, family.keys);
+  checkKeys("decoder", flat as object, from, { keys: family.keys, repeats: repeatsOf(family, file) });
   const numHeads = file.num_attention_heads;
   const headDim = file.head_dim ?? family.headDim ?? file.hidden_size / numHeads;
   const { rotaryFactor, ...rope } = readRope(file, family, from);

@@ -62,6 +62,8 @@ const ropeObject = lazySchema((z) =>
     long_factor: z.array(positive()).nullish(),
     original_max_position_embeddings: size().nullish(),
     partial_rotary_factor: partial().nullish(),
+    // Of YaRN's own code; transformers reads neither.
+    ...{ attn_factor: z.number().nullish(), finetuned: z.boolean().nullish() },
   }),
 );
 
@@ -91,7 +93,9 @@ const usedKeys: Readonly<Record<string, readonly (keyof RopeObject)[]>> = {
   ],
   longrope: ["short_factor", "long_factor", "factor", "attention_factor", "original_max_position_embeddings"],
 };
-const commonKeys: readonly string[] = ["type", "rope_type", "rope_theta", "partial_rotary_factor"];
+const commonKeys: readonly string[] = [
+  ...["type", "rope_type", "rope_theta", "partial_rotary_factor", "attn_factor", "finetuned"],
+];
 
 /** One of two values for the same thing; transformers takes the first, releases before it the second. */
 function agreed<Value>(names: string, values: readonly [Value, Value], from: string): Value {
