@@ -73,6 +73,7 @@ USUAL = {
     **dict(residual_multiplier=1.0, attention_multiplier=None, logits_scaling=1.0, resid_pdrop=0.0, embd_pdrop=0.0),
     **dict(lm_head_bias=False, use_flash_attention=True, experts_implementation="eager", per_layer_config=None),
     **dict(layer_types=None, use_sliding_window=False, max_window_layers=28, tie_last_hidden_states=True),
+    **dict(qkv_bias=False, shared_expert_intermediate_size=0, activation="swiglu"),
 }
 # Values that are not usual, of the keys above and of the classes' own.
 OTHER = dict(
