@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { streamOf } from "../base/files/regular-file.ts";
 import { Fault, statusFault } from "./fault.ts";
 import { type OpenAnswer, openRequest } from "./network/open-request.ts";
@@ -85,7 +85,19 @@ async function open(
   const numBytes = file === undefined ? body && Buffer.byteLength(body) : (await stat(file)).size;
   const length: Record<string, string> = numBytes === undefined ? {} : { "content-length": String(numBytes) };
   const content = file === undefined ? body : await streamOf(file, { highWaterMark: 1 << 16 });
-  return openRequest(url, { method, headers: { ...headers, ...length }, body: content, signal, agent });
+  try {
+    return await openRequest(url, {
+      method,
+      headers: { ...headers, ...length },
+      body: content,
+      signal,
+      agent,
+    });
+  } catch (error) {
+    // A request that was never sent reads nothing of its file, which stays open otherwise.
+    if (content instanceof Readable) content.destroy();
+    throw error;
+  }
 }
 
 async function readText(answer: Readable, url: URL): Promise<string> {

@@ -1,8 +1,8 @@
 /** An HTTP server that answers JSON: requests in, checked answers out. */
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
-import { parseJson } from "../data/files/exact-json.ts";
 import { firstIssue } from "../base/parsed.ts";
+import { parseJson } from "../data/files/exact-json.ts";
 import { attempt, excerpt, type WireRequest } from "./attempt.ts";
 import { Fault, mayPass } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";

@@ -3,7 +3,7 @@ import type { Dispatcher, ProxyAgent } from "undici";
 import { lazyPackage, onFirstUse } from "../../base/on-first-use.ts";
 import { unlessAborted } from "../../base/streamed.ts";
 import { Fault, mayPass } from "../fault.ts";
-import { knowsProxies, type HttpProxy, proxyFor, shownUrl } from "./proxy.ts";
+import { type HttpProxy, knowsProxies, proxyFor, shownUrl } from "./proxy.ts";
 
 const undici = lazyPackage<typeof import("undici")>("undici");
 

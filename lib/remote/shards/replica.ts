@@ -1,10 +1,10 @@
 /** One server of a shard: how busy and how quick it is, and whether it is left out for a while. */
 import { performance } from "node:perf_hooks";
 import type { z } from "zod";
-import { shownUrl } from "../network/proxy.ts";
 import { Endpoint, httpUrl } from "../endpoint.ts";
 import { Fault } from "../fault.ts";
 import type { TransportOptions } from "../guard.ts";
+import { shownUrl } from "../network/proxy.ts";
 import { bearer } from "../secret.ts";
 import { type Description, descriptionSchema, healthSchema } from "./answers.ts";
 
