@@ -7,6 +7,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
@@ -14,6 +15,9 @@ import { parseArgs } from "node:util";
 import { chooseFiles, longestFirst } from "./test/choose.mjs";
 import { readSeconds, writeSeconds } from "./test/seconds.mjs";
 import { slowestLast } from "./test/slowest.mjs";
+
+/** A file that takes this many milliseconds hangs: it is killed and fails, the others go on. */
+const hangsAfterMs = 20 * 60_000;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const { values, positionals } = parseArgs({
@@ -34,11 +38,13 @@ const sizeOf = (file) => statSync(join(root, "test", file)).size;
 const files = longestFirst(chosen, readSeconds(root), sizeOf).map((file) =>
   join(root, "dist", "test", file.replace(/ts$/, "js")),
 );
-run({ files, concurrency: availableParallelism() })
+const events = run({ files, concurrency: availableParallelism(), timeout: hangsAfterMs })
   .on("test:fail", () => {
     process.exitCode = 1;
   })
   .compose(slowestLast({ onFiles: (seconds) => writeSeconds(root, seconds) }))
   // This reporter names the failures once more at the end, where they are found.
-  .compose(new spec())
-  .pipe(process.stdout);
+  .compose(new spec());
+await pipeline(events, process.stdout, { end: false });
+// What a file that was killed has started may hold pipes open.
+process.exit();
