@@ -51,11 +51,6 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Whether any proxy is named at all. */
-export function knowsProxies(environment: Environment = process.env): boolean {
-  return (variable("https:", environment) ?? variable("http:", environment)) !== undefined;
-}
-
 /**
  * The proxy that a request goes through: of `HTTPS_PROXY` or `HTTP_PROXY` by the request's scheme, else of `ALL_PROXY`, in
  * small or capital letters. This machine and the hosts of `NO_PROXY` are asked straight.

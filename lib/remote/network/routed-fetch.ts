@@ -3,7 +3,7 @@ import type { Dispatcher, ProxyAgent } from "undici";
 import { lazyPackage, onFirstUse } from "../../base/on-first-use.ts";
 import { unlessAborted } from "../../base/streamed.ts";
 import { Fault, mayPass } from "../fault.ts";
-import { type HttpProxy, knowsProxies, proxyFor, shownUrl } from "./proxy.ts";
+import { type HttpProxy, proxyFor, shownUrl } from "./proxy.ts";
 
 const undici = lazyPackage<typeof import("undici")>("undici");
 
@@ -82,7 +82,8 @@ export async function requestThroughProxy(url: URL, asked: ProxiedRequest): Prom
 }
 
 /**
- * `fetch`, through the proxy that the environment names for each address.
+ * `fetch`, through the proxy that the environment names for each address. Never Node's own: in version 20 a read of an answer
+ * that had come whole when it was aborted does not end.
  *
  * @param input - where to
  * @param init - as of `fetch`
@@ -91,7 +92,6 @@ export async function requestThroughProxy(url: URL, asked: ProxiedRequest): Prom
  */
 export async function routedFetch(input: string | URL, init: RequestInit = {}): Promise<Response> {
   const url = new URL(input);
-  if (!knowsProxies()) return fetch(url, init);
   const isProxied = proxyFor(url) !== undefined;
   try {
     // One of its own: the library cannot take a signal whose listeners nobody counts.

@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { SeekError } from "../../../lib/base/errors.ts";
@@ -222,6 +223,25 @@ test("a proxy that cannot be reached, refuses or is silent is named, and its cre
   }
   proxy.instead = 403;
   assert.match((await ask("https://search.example")).message, /through ALL_PROXY .*: .*403/);
+});
+
+test("a reader who leaves after an answer has come whole is not left waiting", async () => {
+  await using site = await startSite({
+    "/": (_, response) => {
+      response.write("first");
+      response.end("second");
+    },
+  });
+  const leave = new AbortController();
+  const answer = await routedFetch(site.url, { signal: leave.signal });
+  const reader = answer.body!.getReader();
+  await reader.read();
+  // By when the rest is here, unread.
+  await sleep(200);
+  leave.abort();
+  await assert.rejects(async () => {
+    while (!(await reader.read()).done);
+  }, /abort/i);
 });
 
 test("hosts of NO_PROXY and this machine are asked straight, along redirects too", async (t) => {
