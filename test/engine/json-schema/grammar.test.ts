@@ -178,6 +178,10 @@ test("lists have the items of their schema, as many as it says", async () => {
     ["[1,2,true]", "[1,2,true,false]"],
     ["[1,2]", "[1,2,3]"],
   );
+  // Draft 7's names for the same, as zod and the AI SDK write a tuple.
+  const tuple = { type: "array", items: prefixItems, additionalItems: false, minItems: 2 };
+  await assertTakes(tuple, ["[1,2]"], ["[1]", "[1,2,true]"]);
+  await assertTakes({ ...tuple, additionalItems: items, minItems: 3 }, ["[1,2,true]"], ["[1,2]", "[1,2,3]"]);
   await assertTakes({ type: "array" }, ["[]", '[1,"a",[{}]]'], ["[1"]);
   await assertTakes({ type: ["array", "null"], items }, ["[true]", "null"], ["true"]);
 });

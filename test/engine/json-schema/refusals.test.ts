@@ -45,7 +45,7 @@ test("what a grammar cannot hold to is refused by its place and its keyword", ()
     [{ type: "integer", minimum: 0.2, maximum: 0.8 }, /no number of at most 15 digits/],
     [{ type: "string", enum: ["a", 1] }, /jsonSchema\.enum: 1 is not of the "type"/],
     [{ anyOf: [{ type: "string" }], minLength: 1 }, /"minLength" beside "anyOf"/],
-    [inside({ type: "array", items: [{}] }), /properties\.x\.items: expected a schema/],
+    [inside({ type: "array", prefixItems: [], items: [{}] }), /properties\.x\.items: expected a schema/],
     [
       { type: "object", properties: { a: { $ref: "#" } }, required: ["a"] },
       /jsonSchema: no finite value meets it/,

@@ -1,4 +1,5 @@
 /** Whether a finite value meets a schema, found as the least fixed point over the schema's references. */
+import { itemsOf } from "./keywords.ts";
 import type { Schema } from "./rules.ts";
 
 /**
@@ -45,12 +46,11 @@ function isMet(schema: unknown, has: (reference: string) => boolean): boolean {
   });
 }
 
-function isListMet(
-  { prefixItems = [], items, minItems = 0 }: Schema,
-  isPartMet: (part: unknown) => boolean,
-): boolean {
-  const first = (prefixItems as readonly unknown[]).slice(0, minItems as number);
-  return first.every(isPartMet) && (first.length === minItems || isPartMet(items));
+function isListMet(schema: Schema, isPartMet: (part: unknown) => boolean): boolean {
+  const { first = [], others } = itemsOf(schema);
+  const { minItems = 0 } = schema;
+  const needed = (first as readonly unknown[]).slice(0, minItems as number);
+  return needed.every(isPartMet) && (needed.length === minItems || isPartMet(others));
 }
 
 function isObjectMet(

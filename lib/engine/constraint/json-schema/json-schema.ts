@@ -2,7 +2,7 @@
 import { messageOf, SeekError } from "../../../base/errors.ts";
 import { areExclusive, kindOf } from "./alternatives.ts";
 import { endlessDefinition } from "./finite-values.ts";
-import { formOf, type TypeName, typesOf } from "./keywords.ts";
+import { formOf, itemsOf, type TypeName, typesOf } from "./keywords.ts";
 import { numberGrammar } from "./numbers.ts";
 import { listBody, type Parts, partsBody } from "./parts.ts";
 import { literal, Rules, refuse, type Schema } from "./rules.ts";
@@ -182,16 +182,18 @@ class Grammar {
   }
 
   #list(schema: Schema, path: string): string {
-    const { prefixItems = [], items = schema.prefixItems === undefined } = schema;
-    if (!Array.isArray(prefixItems)) return refuse(path, '"prefixItems" has to be a list of schemas');
-    const isClosed = items === false;
-    const longest = isClosed ? prefixItems.length : Number.POSITIVE_INFINITY;
+    const { firstKey, othersKey, ...given } = itemsOf(schema);
+    const { first = [], others = given.first === undefined } = given;
+    if (!Array.isArray(first)) return refuse(path, '"prefixItems" has to be a list of schemas');
+    const longest = others === false ? first.length : Number.POSITIVE_INFINITY;
     const least = countOf(schema, "minItems", 0, path);
     const most = Math.min(countOf(schema, "maxItems", Number.POSITIVE_INFINITY, path), longest);
     if (least > most) refuse(path, '"minItems" is more than a list may have');
-    const first = prefixItems.slice(0, most).map((item, i) => this.#rule(item, `${path}.prefixItems.${i}`));
-    const others = isClosed ? undefined : this.#rule(items, `${path}.items`);
-    return this.#rules.add("list", listBody(this.#rules, { first, others, least, most }));
+    const parts = {
+      first: first.slice(0, most).map((item, i) => this.#rule(item, `${path}.${firstKey}.${i}`)),
+      others: others === false ? undefined : this.#rule(others, `${path}.${othersKey}`),
+    };
+    return this.#rules.add("list", listBody(this.#rules, { ...parts, least, most }));
   }
 
   #object(schema: Schema, path: string): string {

@@ -27,7 +27,7 @@ const keywords = {
   integer: [...numberKeywords, "format"],
   boolean: [],
   null: [],
-  array: ["items", "prefixItems", "minItems", "maxItems"],
+  array: ["items", "prefixItems", "additionalItems", "minItems", "maxItems"],
   object: ["properties", "required", "additionalProperties", "propertyNames"],
 } as const;
 
@@ -73,4 +73,12 @@ export function typesOf({ type }: Schema, path: string): TypeName[] {
     path,
     `unknown type ${JSON.stringify(wrong ?? type)}; expected one of ${Object.keys(keywords).join(", ")}`,
   );
+}
+
+/** What a list begins with and what follows; draft 7, as zod writes it for many clients, has other names for both. */
+export function itemsOf({ prefixItems, items, additionalItems }: Schema) {
+  const isDraft7 = Array.isArray(items) && prefixItems === undefined;
+  return isDraft7
+    ? { first: items, firstKey: "items", others: additionalItems, othersKey: "additionalItems" }
+    : { first: prefixItems, firstKey: "prefixItems", others: items, othersKey: "items" };
 }
