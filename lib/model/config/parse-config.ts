@@ -134,27 +134,33 @@ function checkHeads(config: DecoderConfig, from: string): DecoderConfig {
   return config;
 }
 
+type Given = Readonly<Record<string, unknown>>;
+
+/** What transformers reads over in Gemma 3, though it scales positions in other architectures. */
+function refuseUnread(full: Given, scaling: Given, others: Given, from: string): void {
+  const [beside] = Object.keys(others);
+  const expected = "rope_parameters: expected full_attention and sliding_attention, got";
+  expectFormat(beside === undefined, from, `${expected} ${beside}; older files have rope_scaling`);
+  const isTyped = scaling.rope_type != null || (scaling.type ?? "default") === "default";
+  expectFormat(
+    isTyped,
+    from,
+    `rope_scaling: expected rope_type, got type ${scaling.type}, which is not read here`,
+  );
+  const isTruncated = full.truncate !== false && scaling.truncate !== false;
+  expectFormat(isTruncated, from, "rope scaling yarn: truncate has no effect here");
+}
+
 /** Gemma 3 keeps the rotary positions of its two kinds of layers apart; older releases as flat keys. */
 function flattened(json: unknown, from: string): unknown {
-  const { rope_parameters, ...rest } = (json ?? {}) as { rope_parameters?: Record<string, unknown> };
-  const isNested =
-    typeof rope_parameters === "object" &&
-    rope_parameters !== null &&
-    ("full_attention" in rope_parameters || "sliding_attention" in rope_parameters);
-  if (!isNested || (rest as { model_type?: unknown }).model_type !== "gemma3_text") return json;
-  const { full_attention, sliding_attention, ...others } = rope_parameters;
-  const {
-    rope_type = "default",
-    rope_theta,
-    ...scaled
-  } = (sliding_attention ?? {}) as Record<string, unknown>;
-  const isPlain =
-    rope_type === "default" && Object.keys(scaled).length === 0 && Object.keys(others).length === 0;
-  expectFormat(
-    isPlain,
-    from,
-    "rope_parameters: expected full_attention, and sliding_attention without scaling",
-  );
+  const { rope_parameters, ...rest } = (json ?? {}) as { rope_parameters?: unknown };
+  const { model_type, rope_scaling } = rest as { model_type?: unknown; rope_scaling?: unknown };
+  if (model_type !== "gemma3_text") return json;
+  const { full_attention, sliding_attention, ...others } = (rope_parameters ?? {}) as Given;
+  refuseUnread((full_attention ?? {}) as Given, (rope_scaling ?? {}) as Given, others, from);
+  const { rope_type = "default", rope_theta, ...scaled } = (sliding_attention ?? {}) as Given;
+  const isPlain = rope_type === "default" && Object.keys(scaled).length === 0;
+  expectFormat(isPlain, from, "rope_parameters: expected sliding_attention without scaling");
   const local = rope_theta === undefined ? {} : { rope_local_base_freq: rope_theta };
   return { ...rest, rope_parameters: full_attention ?? null, ...local };
 }

@@ -142,21 +142,22 @@ def cases_of(model_type, file):
             yield key, value, False
 
 
-golden = []
-for architecture, model_type in ARCHITECTURES.items():
-    file = dict(architectures=[architecture], model_type=model_type, **SHAPE, **OWN.get(model_type, {}))
-    base = logits_of(file)
-    rows = [
-        dict(key=key, value=value, usual=usual, effect=effect_of(base, {**file, key: value}))
-        for key, value, usual in cases_of(model_type, file)
-    ]
-    with tempfile.TemporaryDirectory() as folder:
-        CONFIG_MAPPING[model_type](**{k: v for k, v in file.items() if k != "model_type"}).save_pretrained(folder)
-        saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
-    golden.append(dict(architecture=architecture, file=file, saved=saved, rows=rows))
+if __name__ == "__main__":
+    golden = []
+    for architecture, model_type in ARCHITECTURES.items():
+        file = dict(architectures=[architecture], model_type=model_type, **SHAPE, **OWN.get(model_type, {}))
+        base = logits_of(file)
+        rows = [
+            dict(key=key, value=value, usual=usual, effect=effect_of(base, {**file, key: value}))
+            for key, value, usual in cases_of(model_type, file)
+        ]
+        with tempfile.TemporaryDirectory() as folder:
+            CONFIG_MAPPING[model_type](**{k: v for k, v in file.items() if k != "model_type"}).save_pretrained(folder)
+            saved = json.loads((pathlib.Path(folder) / "config.json").read_text())
+        golden.append(dict(architecture=architecture, file=file, saved=saved, rows=rows))
 
-lines = []
-for entry in golden:
-    rows = ",\n  ".join(json.dumps(row) for row in entry.pop("rows"))
-    lines.append(f'{json.dumps(entry)[:-1]}, "rows": [\n  {rows}]}}')
-(HERE / "config-keys.json").write_text("[" + ",\n".join(lines) + "]\n")
+    lines = []
+    for entry in golden:
+        rows = ",\n  ".join(json.dumps(row) for row in entry.pop("rows"))
+        lines.append(f'{json.dumps(entry)[:-1]}, "rows": [\n  {rows}]}}')
+    (HERE / "config-keys.json").write_text("[" + ",\n".join(lines) + "]\n")

@@ -105,6 +105,11 @@ VARIANTS = [
     ("gemma3", dict(rope_parameters=REMOVED)),
     ("gemma3", dict(rope_parameters=REMOVED, rope_theta=500.0, rope_local_base_freq=70.0)),
     ("gemma3", dict(rope_parameters=REMOVED, rope_scaling=dict(rope_type="linear", factor=3.0))),
+    # Read over, though other architectures have them.
+    ("gemma3", dict(rope_parameters=REMOVED, rope_scaling=dict(type="linear", factor=3.0))),
+    ("gemma3", dict(rope_parameters=dict(full_attention=dict(YARN, truncate=False, beta_fast=16, beta_slow=2, rope_theta=500.0)))),
+    ("gemma3", dict(rope_parameters=dict(rope_type="linear", factor=3.0))),
+    ("gemma3", dict(rope_parameters=dict(rope_type="default", rope_theta=500.0))),
     ("gemma3", dict(final_logit_softcapping=3.0)),
     ("gemma3", dict(attn_logit_softcapping=3.0)),
     ("gemma3", dict(use_bidirectional_attention=True)),
