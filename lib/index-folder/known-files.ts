@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
-import { readText } from "../base/files/regular-file.ts";
+import { checkRegular, readText } from "../base/files/regular-file.ts";
 import { lazySchema } from "../base/on-first-use.ts";
 
 /** The file's name. It belongs to this machine: a copy of the index finds its files unknown and checks them. */
@@ -21,6 +21,7 @@ const decimal = (value: bigint): string => value.toString();
 const markOf = ({ size, ctimeNs, ino }: BigIntStats): string => [size, ctimeNs, ino].map(decimal).join(" ");
 
 async function statOf(path: string): Promise<BigIntStats> {
+  await checkRegular(path);
   return stat(path, { bigint: true }).catch((cause) => {
     throw new SeekError("ERR_IO", `${path}: cannot be read: ${cause.message}`, { cause });
   });
@@ -63,7 +64,7 @@ export class KnownFiles {
     return new KnownFiles(folder, await readMarks(folder));
   }
 
-  /** Looks at a file, before it is opened. @throws ERR_IO when it is not there */
+  /** Looks at a file, before it is opened. @throws ERR_IO when it is not there, or is no file */
   async look(file: string): Promise<FileState> {
     const stats = await statOf(join(this.#folder, file));
     return { file, bytes: Number(stats.size), isKnown: this.#before[file] === markOf(stats), stats };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { closeSync, constants, existsSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -18,8 +18,10 @@ import { PassageStore } from "../../lib/corpus/passage-store.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readDataRows } from "../../lib/data/files/rows.ts";
 import { unpack } from "../../lib/data/files/zip.ts";
+import { buildIndex } from "../../lib/index-folder/build/build.ts";
 import { readRemovedRows } from "../../lib/index-folder/change/removed-rows.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
+import { listFiles } from "../../lib/index-folder/manifest.ts";
+import { needManifest, openIndex } from "../../lib/index-folder/open.ts";
 import { Model } from "../../lib/model/model.ts";
 import { readPeftConfig } from "../../lib/model/peft-config.ts";
 import { readSafetensorsHeader } from "../../lib/model/safetensors.ts";
@@ -126,6 +128,23 @@ for (const [i, [file, read, beside]] of readers.entries()) {
     await assert.rejects(read(folder), pattern);
   });
 }
+
+test("a FIFO in the place of any file of a built index is told", async (t) => {
+  const out = join(await mkdtemp(join(root, "index-")), "index");
+  const corpus = [{ id: "a", title: "A", text: "one word" }];
+  await buildIndex({ corpus, out, dense: { dim: 32 } });
+  const files = listFiles(await needManifest(out)).map(([path]) => join(out, path));
+  assert.ok(files.length >= 4);
+  for (const file of files) {
+    await rename(file, `${file}.kept`);
+    execFileSync("mkfifo", [file]);
+    const releasing = setInterval(() => release(file), 2000);
+    t.after(() => clearInterval(releasing));
+    const pattern = { code: "ERR_IO", message: `${file}: expected a file, got a FIFO` };
+    await assert.rejects(openIndex(out), pattern);
+    await rename(`${file}.kept`, file);
+  }
+});
 
 test("a socket, a device and a folder are told by what they are", async (t) => {
   const folder = await mkdtemp(join(root, "kinds-"));

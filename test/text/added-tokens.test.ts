@@ -46,6 +46,7 @@ const writtenNormalised = [
   "added_tokens_decoder, not special and normalized",
   "special_tokens_map with an object that is normalized",
   "added_tokens.json, one of them named",
+  "a normalized token of added_tokens.json at a key of the model's own",
 ];
 
 for (const { name, files, refused, ids, named, decoded } of golden.cases) {

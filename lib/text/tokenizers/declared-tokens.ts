@@ -1,6 +1,7 @@
 /** Tokens that a folder declares beside its tokenizer file, in the order in which transformers 5.18 adds them (tokenization_utils_base.py, line 1848). */
 import type { z } from "zod";
 import { lazySchema } from "../../base/on-first-use.ts";
+import { parsed } from "../../base/parsed.ts";
 import type { AddedToken } from "./added-tokens.ts";
 import { maxTokenId } from "./json/vocabulary.ts";
 
@@ -21,6 +22,9 @@ const token = lazySchema((z) =>
 );
 const named = lazySchema((z) => z.union([z.string(), token()]));
 const tokenId = lazySchema((z) => z.coerce.number().pipe(z.int().nonnegative().max(maxTokenId)));
+
+const ownFile = "tokenizer_config.json";
+const mapFile = "special_tokens_map.json";
 
 /** Tokens with a meaning to every model, in transformers' order. */
 const roles = [
@@ -94,40 +98,56 @@ function extraTokens(files: DeclaringFiles): Named[] {
   return [...known, ...listOf(map.extra_special_tokens).filter((value) => !isKnown(value))];
 }
 
-const tableOf = (value: Declaring["extra_special_tokens"]): readonly Named[] =>
-  value == null || Array.isArray(value) ? [] : Object.values(value);
+const tableOf = (value: Declaring["extra_special_tokens"]): readonly Entry[] =>
+  value == null || Array.isArray(value) ? [] : Object.entries(value);
 
-/**
- * Tokens that only this model names: `image_token`, or an object of them. Of tokenizer_config.json, keys and
- * `extra_special_tokens` take the place of `model_specific_special_tokens` (tokenization_utils_base.py, line 1827).
- */
-function ownRoles({ own, map }: DeclaringFiles): Named[] {
-  const isKnown = (key: string): boolean => (roles as readonly string[]).includes(key);
-  const keys = Object.entries(own).filter(
-    ([key, value]) => key.endsWith("_token") && typeof value === "string" && !isKnown(key),
-  );
-  const given = [...keys.map(([, value]) => value as string), ...tableOf(own.extra_special_tokens)];
-  return [
-    ...(given.length > 0 ? given : Object.values(own.model_specific_special_tokens ?? {})),
-    ...tableOf(own.added_tokens_decoder == null ? map.extra_special_tokens : undefined),
-  ];
+type Entry = readonly [key: string, value: Named];
+
+/** What stands at keys such as `image_token`, which are no roles of every model. */
+function ownEntries(file: Declaring, from: string, isRead: (value: unknown) => boolean): Entry[] {
+  const isOwn = (key: string): boolean =>
+    key.endsWith("_token") && !(roles as readonly string[]).includes(key);
+  const given = Object.entries(file).filter(([key, value]) => isOwn(key) && isRead(value));
+  return given.map(([key, value]) => [key, parsed(named(), value, `${from}: ${key}`)]);
 }
 
-const ownFile = "tokenizer_config.json";
-const mapFile = "special_tokens_map.json";
+const isText = (value: unknown): boolean => typeof value === "string";
+const isObject = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const isTyped = (value: unknown): boolean =>
+  isObject(value) && (value as { __type?: unknown }).__type === "AddedToken";
+
+/**
+ * Tokens that only this model names: `image_token`, or an object of them. Of tokenizer_config.json, keys of texts and
+ * `extra_special_tokens` take the place of `model_specific_special_tokens` (tokenization_utils_base.py, lines 1827, 1087).
+ */
+function ownRoles({ own, map }: DeclaringFiles): Named[] {
+  const isOld = own.added_tokens_decoder == null;
+  const given = [...ownEntries(own, ownFile, isText), ...tableOf(own.extra_special_tokens)];
+  const tokens = [
+    ...ownEntries(own, ownFile, isTyped),
+    ...(isOld ? ownEntries(map, mapFile, (value) => isText(value) || isObject(value)) : []),
+    ...(given.length > 0 ? given : Object.entries(own.model_specific_special_tokens ?? {})),
+    ...(isOld ? tableOf(map.extra_special_tokens) : []),
+  ];
+  // The last of a name, in the place of its first.
+  return Object.values(Object.fromEntries(tokens));
+}
 
 function withIds(files: DeclaringFiles, specials: ReadonlySet<string>): DeclaredToken[] {
   const { added_tokens_decoder: decoder } = files.own;
+  const isOwn = new Set(ownRoles(files).map(contentOf));
+  const read = (value: Named, from: string, id: number) => {
+    const token = declared(value, from, specials.has(contentOf(value)));
+    // These are left out of decoded text too, but are normalised as other tokens are.
+    return { ...token, special: token.special === true || isOwn.has(token.content), id };
+  };
   const tokens =
     decoder == null
-      ? Object.entries(files.added).map(([content, id]) => ({
-          ...declared(content, "added_tokens.json", specials.has(content)),
-          id,
-        }))
-      : Object.entries(decoder).map(([id, value]) => ({
-          ...declared(value, `${ownFile}: added_tokens_decoder`, specials.has(value.content)),
-          id: Number(id),
-        }));
+      ? Object.entries(files.added).map(([content, id]) => read(content, "added_tokens.json", id))
+      : Object.entries(decoder).map(([id, value]) =>
+          read(value, `${ownFile}: added_tokens_decoder`, Number(id)),
+        );
   return tokens.sort((a, b) => a.id - b.id);
 }
 
