@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import { SeekError } from "../base/errors.ts";
-import { type Analyser, usualAnalyser } from "../text/analysis/words.ts";
+import { type Analyser, queryText, usualAnalyser } from "../text/analysis/words.ts";
 import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
 
 /** The two parameters of the formula. */
@@ -160,7 +160,7 @@ export class Bm25Index {
     queries: readonly string[],
     { topK, stops = true }: { readonly topK: number; readonly stops?: boolean },
   ): Promise<NativeHits> {
-    using cut = await cutTexts(queries, stops ? this.#analyser : { ...this.#analyser, stops });
+    using cut = await this.#cut(queries, stops);
     return await native().bm25IndexSearch(this.#handle, cut.handle, topK);
   }
 
@@ -177,7 +177,7 @@ export class Bm25Index {
    * @throws ERR_STATE after close
    */
   async frequencies(queries: readonly string[]): Promise<TermFrequencies> {
-    using cut = await cutTexts(queries, this.#analyser);
+    using cut = await this.#cut(queries);
     return await native().bm25IndexFrequencies(this.#handle, cut.handle);
   }
 
@@ -214,7 +214,7 @@ export class Bm25Index {
     queries: readonly string[],
     { topK, whole }: { readonly topK: number; readonly whole: TermFrequencies },
   ): Promise<{ readonly ids: Int32Array; readonly scores: Float64Array }> {
-    using cut = await cutTexts(queries, this.#analyser);
+    using cut = await this.#cut(queries);
     const { counts, frequencies } = whole;
     return await native().bm25IndexSearchPart(this.#handle, cut.handle, topK, counts, frequencies);
   }
@@ -222,5 +222,13 @@ export class Bm25Index {
   /** Unmaps the file once running searches have ended; later calls reject with ERR_STATE. */
   close(): void {
     native().bm25IndexClose(this.#handle);
+  }
+
+  #cut(queries: readonly string[], stops = true) {
+    const analyser = stops ? this.#analyser : { ...this.#analyser, stops };
+    return cutTexts(
+      queries.map((query) => queryText(query, analyser)),
+      analyser,
+    );
   }
 }

@@ -62,6 +62,19 @@ test("the parts of the words are the formula's, and add up to the score", async 
   }
 });
 
+test("a title of stop words is a part of its own", async () => {
+  const path = join(folder, "bands");
+  const who = { id: "who", title: "The Who", text: "An English rock band." };
+  const other = { id: "other", title: "Band", text: "A band who play." };
+  await buildIndex({ corpus: [who, other], out: path, dense: false });
+  const bands = await IndexExplainer.open(path);
+  const [first] = await bands.explain("the who band");
+  bands.close();
+  assert.equal(first?.id, "who");
+  assert.deepEqual(first?.words?.terms.map(({ term }) => term).sort(), ["band", "the who"]);
+  assert.ok(Math.abs(first.words.score - first.score) < 1e-6);
+});
+
 test("places are those of the rankings by words and by vectors", async () => {
   const [query = ""] = queries;
   const [words, vectors] = await Promise.all(

@@ -83,6 +83,18 @@ test("queries of stop words alone find the titles that have them", async () => {
   assert.deepEqual(await found(works, ["of", "zzz the"]), [[], []]);
 });
 
+test("a title of stop words is found beside other words, where the query has the whole of it", async () => {
+  const many = Array.from({ length: 12 }, (_, i) => ({
+    ...{ id: `band${i}`, title: `Band ${i}`, text: "A rock band with songs, a band of the seventies." },
+  }));
+  const corpus = [...works, ...many, { id: "is-it", title: "Is It", text: "A song." }];
+  const queries = ["the who band", "songs by the Who", "band of The Who?", "the band who", "what is it band"];
+  const ids = await found(corpus, queries);
+  const firsts = ids.map(([first]) => first);
+  assert.deepEqual(firsts.slice(0, 3), ["who", "who", "who"]);
+  assert.ok(firsts[3] !== "who" && firsts[4] === "is-it");
+});
+
 test("stop words of titles change no hit and no score of other queries", async () => {
   const bare = works.map(({ title, ...rest }) => ({
     ...rest,
@@ -107,6 +119,21 @@ test("stop words of titles change no hit and no score of other queries", async (
     return hits.map((own) => own.map(({ id, score }) => [id, score]));
   };
   assert.deepEqual(await hitsOf(works, "titles"), await hitsOf(bare, "bare"));
+});
+
+test("Hebrew words are found with and without what is joined to their front", async () => {
+  const texts = [
+    ...["ראיתי את הכלב בגינה", "הם נסעו לירושלים", "היא לומדת במכללה", "השמש זרחה אתמול"],
+    ...["ומלכה ישבה על כיסא", "כשהילדים חזרו הביתה", "שאל מהספרייה רומן", "תמונות שבמוזיאון"],
+  ];
+  const corpus = texts.map((text, i) => ({ id: String(i), title: "", text }));
+  const words = ["כלב", "ירושלים", "מכללה", "שמש", "מלכה", "ילדים", "ספרייה", "מוזיאון"];
+  const prefixed = ["לכלב", "מירושלים", "והמכללה", "בשמש", "שהמלכה", "הילדים", "בספרייה", "למוזיאון"];
+  const ids = await found(corpus, [...words, ...prefixed]);
+  assert.deepEqual(
+    ids.map(([first]) => first),
+    [...texts.keys(), ...texts.keys()].map(String),
+  );
 });
 
 test("one letter is found within a run, and a run before another that has its letters apart", async () => {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Language, languages } from "../../lib/text/analysis/languages.ts";
-import { meaningOf, queryWords, termsOf, wordsOf } from "../../lib/text/analysis/words.ts";
+import { meaningOf, queryWords, shownTitle, termsOf, wordsOf } from "../../lib/text/analysis/words.ts";
 import { projectRoot } from "../project.ts";
 
 const read = (path: string): unknown =>
@@ -131,7 +131,7 @@ test("each language's stop words are left out, of its script's usual one without
     ["auto", "και το ποτάμι είναι", "ποταμ"],
     ["auto", "من النهر في إلى", "نهر"],
     ["auto", "नदी में है और", "नद"],
-    ["auto", "של הנהר את", "הנהר"],
+    ["auto", "של הנהר את", "נהר"],
     ["ru", "the river и река", "river рек"],
   ];
   for (const [language, text, terms] of cases)
@@ -160,6 +160,9 @@ test("stop words alone are terms of a query, like no other term", () => {
     for (const word of query.toLowerCase().split(" ")) assert.ok(termsOf(query).includes(`=${word}`), word);
     assert.ok(!termsOf(`${query} zebra`).some((term) => term.startsWith("=")));
   }
-  assert.deepEqual(queryWords("Who is the zebra?"), { words: ["zebra"], areStops: false });
-  assert.deepEqual(queryWords("Who is the who"), { words: ["who", "is", "the", "who"], areStops: true });
+  const { words, titles, areStops } = queryWords("Who is the zebra?");
+  assert.deepEqual([words, areStops], [["zebra"], false]);
+  assert.deepEqual(titles.map(shownTitle), ["who is", "who is the", "is the"]);
+  const alone = queryWords("Who is the who");
+  assert.deepEqual([alone.words, alone.areStops], [["who", "is", "the", "who"], true]);
 });

@@ -4,7 +4,7 @@ import { SeekError } from "../../base/errors.ts";
 import { type CorpusReport, reportOf } from "../../corpus/report.ts";
 import { Bm25Index } from "../../search/bm25.ts";
 import type { Hit } from "../../search/search.ts";
-import { queryWords } from "../../text/analysis/words.ts";
+import { queryWords, shownTitle } from "../../text/analysis/words.ts";
 import {
   type Finder,
   findRows,
@@ -154,8 +154,8 @@ export class IndexExplainer {
   /** What each word of the query adds to the hits: an index in which nothing else is found is asked for it alone. */
   async #termScores(query: string, hits: readonly RowHit[]) {
     const { bm25, segments } = this.#files;
-    const { words, areStops } = queryWords(query, analyserOf(this.manifest.settings));
-    const counts = countsOf(words);
+    const { words, titles, areStops } = queryWords(query, analyserOf(this.manifest.settings));
+    const counts = countsOf([...words, ...titles]);
     if (bm25 === undefined || hits.length === 0) return [];
     const rows = new Set(hits.map(({ row }) => row));
     const firsts = firstRows(segments);
@@ -173,7 +173,7 @@ export class IndexExplainer {
       return [...counts].map(([term, times], q) => {
         const own = Array.from({ length: rows.size }, (_, i) => q * rows.size + i);
         const scores = own.map((i) => [found.ids[i] ?? -1, times * (found.scores[i] ?? 0)] as const);
-        return { term, scores: new Map(scores.filter(([row]) => row >= 0)) };
+        return { term: shownTitle(term), scores: new Map(scores.filter(([row]) => row >= 0)) };
       });
     } finally {
       only.close();

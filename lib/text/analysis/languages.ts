@@ -21,7 +21,7 @@ interface LanguageRow {
   readonly snowball?: string;
   /** A list of `stopword`, in the place of the other. */
   readonly stops?: string;
-  /** What is taken off before the stemmer sees a word. */
+  /** What is taken off a word's front, before a stemmer sees it. */
   readonly article?: RegExp;
 }
 
@@ -44,7 +44,8 @@ const table = {
   fi: { scripts: Latin, snowball: "finnish" },
   fr: { scripts: Latin, snowball: "french" },
   ga: { scripts: Latin, snowball: "irish" },
-  he: { scripts: ["Hebrew"], stops: "heb" },
+  // Conjunction, article and prepositions are letters that begin many words too, so of every word all of them go.
+  he: { scripts: ["Hebrew"], stops: "heb", article: /^[והבלמשכ]+(?=\p{L}{3})/u },
   hi: { scripts: ["Devanagari"], snowball: "indian", stops: "hin" },
   hu: { scripts: Latin, snowball: "hungarian" },
   hy: { scripts: ["Armenian"], snowball: "armenian" },
@@ -121,6 +122,9 @@ function snowballStops(name: string): ReadonlySet<string> {
   return wordSet(`snowball ${name}`, () => load().stopwords);
 }
 
+const snowballStemmer = (name: string): ((word: string) => string) =>
+  lazyPackage<{ stemmer(word: string): string }>(`@orama/stemmers/${name}`)().stemmer;
+
 const englishStops = onFirstUse(() => stopWords("eng"));
 const englishSmall = onFirstUse(() => new Set([...englishStops(), ...snowballStops("english")]));
 
@@ -138,9 +142,12 @@ function rulesIn(code: LanguageCode): WordRules {
   const { snowball, stops, article = /^$/ }: LanguageRow = table[code];
   const list = stops === undefined ? snowballStops(snowball ?? "") : stopWords(stops);
   const isStop = (word: string): boolean => list.has(word);
-  if (snowball === undefined) return { isStop, isSmall: isStop, stem: foldAccents };
-  const { stemmer } = lazyPackage<{ stemmer(word: string): string }>(`@orama/stemmers/${snowball}`)();
-  return { isStop, isSmall: isStop, stem: (word) => foldAccents(stemmer(word.replace(article, "")) || word) };
+  const stemmer = snowball === undefined ? undefined : snowballStemmer(snowball);
+  const stem = (word: string): string => {
+    const bare = word.replace(article, "");
+    return foldAccents(stemmer?.(bare) || bare);
+  };
+  return { isStop, isSmall: isStop, stem };
 }
 
 const known = new Map<LanguageCode, () => WordRules>(

@@ -58,12 +58,18 @@ function addWord(form: string, language: Language, { terms, stops }: Terms): voi
   if (rules.isSmall(form)) stops.push(`=${foldAccents(form)}`);
 }
 
+/** Within one token, between the words of a title of stop words; a code point that no text has. */
+const joint = "\ufdd0";
+
 /** Cuts a text. */
 export function meaningOf(
   text: string,
   { rules, language, stops = true }: Analyser = usualAnalyser,
 ): Meaning {
   if (rules === 1) return firstMeaning(text);
+  // As native/search/words/bm25_builder.cpp has it of a whole title.
+  if (text.includes(joint))
+    return { words: [], terms: [], letters: [`=${text.split(joint).join("=")}`], stops: [] };
   const forms = formsOf(text, language);
   const found: Terms = { terms: [], letters: [], stops: [] };
   for (const form of forms) {
@@ -105,10 +111,38 @@ export function termsOf(text: string, analyser: Analyser = usualAnalyser): reado
   return [...terms, ...letters, ...(stops.length >= words.length ? stops : [])];
 }
 
+/** Of titles that are found by name; one of two words has a run of two. */
+const maxTitleWords = 6;
+
+/** Every run of a query's stop words that may be the whole title of a passage, "the who" in "songs of the Who", as one token. */
+function titlesIn(query: string, analyser: Analyser): string[] {
+  const { rules, language, stops = true } = analyser;
+  if (rules === 1 || !stops) return [];
+  const forms = formsOf(query, language);
+  const isSmall = forms.map((form) => rulesFor(form, language).isSmall(form));
+  return forms.flatMap((_, first) => {
+    const others = isSmall.indexOf(false, first);
+    const end = Math.min(others < 0 ? forms.length : others, first + maxTitleWords);
+    const counts = Array.from({ length: Math.max(0, end - first - 1) }, (_, i) => i + 2);
+    return counts.map((count) =>
+      forms
+        .slice(first, first + count)
+        .map(foldAccents)
+        .join(joint),
+    );
+  });
+}
+
+/** A query as an index cuts it: with the titles of stop words that it may name. */
+export const queryText = (query: string, analyser: Analyser): string =>
+  [query, ...titlesIn(query, analyser)].join(" ");
+
 /** A query's words one by one. */
 export interface QueryWords {
   /** Those that count, each as often as it stands there. */
   readonly words: readonly string[];
+  /** Titles of stop words that it may name, each as one word. */
+  readonly titles: readonly string[];
   /** Whether they are stop words, which count for want of others. */
   readonly areStops: boolean;
 }
@@ -117,6 +151,11 @@ export interface QueryWords {
 export function queryWords(query: string, analyser: Analyser = usualAnalyser): QueryWords {
   const words = analyser.rules === 1 ? firstMeaning(query).words : formsOf(query, analyser.language);
   const { stops } = meaningOf(query, analyser);
-  if (stops.length >= words.length) return { words, areStops: true };
-  return { words: words.filter((word) => meaningOf(word, analyser).terms.length > 0), areStops: false };
+  const titles = titlesIn(query, analyser);
+  if (stops.length >= words.length) return { words, titles, areStops: true };
+  const counting = words.filter((word) => meaningOf(word, analyser).terms.length > 0);
+  return { words: counting, titles, areStops: false };
 }
+
+/** How such a title is shown. */
+export const shownTitle = (title: string): string => title.replaceAll(joint, " ");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "search/words/words.h"
 
 namespace seekrl::search {
 
@@ -84,6 +85,18 @@ class PostingsWriter {
   uint64_t size_ = 0;
 };
 
+// Stands for a title of several stop words alone, "=the=who", as lib/text/analysis/words.ts writes it; 0 for others.
+uint64_t term_of_title(const std::vector<const Meaning*>& text, size_t num_title) {
+  std::string term;
+  size_t num_words = 0, num_stops = 0;
+  for (size_t i = 0; i < num_title; ++i) {
+    for_each_word(text[i]->words, [&](std::string_view word) { term.append("=").append(word), ++num_words; });
+    num_stops += text[i]->num_stops;
+    if (num_stops < num_words) return 0;
+  }
+  return num_words >= 2 ? hash_term(term) : 0;
+}
+
 }  // namespace
 
 void TermNumbers::clear() {
@@ -137,6 +150,7 @@ void Bm25Builder::add(const std::vector<const Meaning*>& text, size_t num_title)
   const size_t num_letters = for_each_term_or_letter(text, add_term);
   const auto length = static_cast<uint32_t>(ids_.size() - num_letters);
   for_each_stop(text, num_title, add_term);
+  if (const uint64_t title = term_of_title(text, num_title); title != 0) add_term(title);
   counts_.resize(terms_.terms().size());
   std::sort(ids_.begin(), ids_.end());
   for (size_t i = 0; i < ids_.size();) {
