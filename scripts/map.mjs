@@ -90,6 +90,7 @@ const folders = {
   "lib/base/disk": "where caches are, and why the file system takes no file",
   "lib/base/files": "files, caches and locks on disk",
   "lib/base/gguf": "the header of GGUF files: metadata and tensors",
+  "lib/base/slices": "long work that lets others have their turn",
   "lib/base/addon": "the native addon: how it is loaded, and its types, area by area",
   "lib/comm": "many processes as one training: which one this is, and what they say to each other",
   "lib/comm/launchers": "the variables that each launcher sets for its processes",

@@ -1,15 +1,16 @@
 /** `POST /get_reward`: rewards of decoded texts for trainers of the OpenRLHF family. */
-import { listField } from "./http/body/list-field.ts";
+
 import { checkOptions, countKind, type OptionKinds } from "../base/check-options.ts";
 import { lazySchema } from "../base/on-first-use.ts";
+import { breathe } from "../base/slices/breathe.ts";
 import type { Question } from "../data/question.ts";
 import type { Reward } from "../reward/reward.ts";
 import { scoreTrajectory } from "../reward/score-trajectory.ts";
 import { questionFinder, type TextFamily, trajectoryOfText } from "../reward/text-trajectory.ts";
+import { listField } from "./http/body/list-field.ts";
 import type { Call } from "./http/call.ts";
 import { HttpServer, type Route, type ServeOptions, serveKinds } from "./http/http-server.ts";
 import { failureOf, type Issue, Refusal, type RefusalCode } from "./http/refusal.ts";
-import { Pace } from "./http/slices.ts";
 
 /** What is served, and where. */
 export interface RewardServerOptions extends ServeOptions {
@@ -90,13 +91,13 @@ interface Scoring extends Pick<RewardServerOptions, "reward" | "family" | "onSco
 /** Begins with one text after the other, letting other requests have their turn, and waits for all. */
 async function scoreTexts(texts: readonly string[], scoring: Scoring): Promise<number[]> {
   const { signal } = scoring.call;
-  const [pace, rewards] = [new Pace(), [] as Promise<number>[]];
+  const rewards: Promise<number>[] = [];
   for (const [place, text] of texts.entries()) {
     const reward = scoreText(text, place, scoring);
     // A failure is noticed below, when all are waited for.
     reward.catch(() => {});
     rewards.push(reward);
-    await pace.breathe();
+    await breathe();
     if (signal.aborted) throw signal.reason;
   }
   try {

@@ -10,6 +10,7 @@ import { listField } from "../../lib/serve/http/body/list-field.ts";
 import { checkedBody } from "../../lib/serve/http/body/request-body.ts";
 
 const many = (item: string, count: number): string => `[${Array.from({ length: count }, () => item).join()}]`;
+const fields = (count: number): string => Array.from({ length: count }, (_, i) => `"${i}":1`).join();
 const messages = '"messages":[{"role":"user","content":"a"}]';
 
 const bodies: readonly (readonly [string, RegExp])[] = [
@@ -17,13 +18,16 @@ const bodies: readonly (readonly [string, RegExp])[] = [
   [`{"messages":${many("{}", 500_000)}}`, /expected at most 10000 lists and objects/],
   [
     `{${messages},"logit_bias":{${Array.from({ length: 200_000 }, (_, i) => `"${i}":1`).join()}}}`,
-    /at most 100000 fields/,
+    /at most 10000 fields of one object/,
   ],
   [`{${messages},"tools":${many('{"type":"function"}', 100_000)}}`, /at most 10000 lists and objects/],
   [
     `{"messages":[{"role":"user","content":${many('{"type":"text","text":"a"}', 300_000)}}]}`,
     /lists and objects/,
   ],
+  [`{${messages},"${"k".repeat(100_000)}":1}`, /expected a name of at most 65536 bytes/],
+  [`{${messages},"seed":${"1".repeat(100_000)}}`, /expected a number or white space of at most 65536 bytes/],
+  [`{${messages},"seed":${" ".repeat(100_000)}1}`, /expected a number or white space of at most 65536 bytes/],
   ["[".repeat(1_000_000), /at most 256 lists and objects within each other/],
 ];
 
@@ -96,15 +100,17 @@ test("JSON within the arguments of calls has the bounds of a body, all calls tog
     [[deep], /arguments.* at most 256 lists and objects within each other/],
     [[`{"a\\"":"]\\\\",${deep.slice(1)}`], /at most 256 lists and objects within each other/],
     [["]".repeat(1000), deep], /at most 256 lists and objects within each other/],
-    [[`{"a":${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}}`], /lists and objects/],
+    [[`{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`], /lists and objects/],
     [[`{"a":${many("[]", 20_000)}}`], /at most 10000 lists and objects/],
     [Array.from({ length: 30 }, () => `{"a":${many("[]", 500)}}`), /at most 10000 lists and objects/],
-    [[`{${Array.from({ length: 100_001 }, (_, i) => `"${i}":1`).join()}}`], /at most 100000 fields/],
+    [[`{${fields(10_001)}}`], /at most 10000 fields of one object/],
+    [[`{"a":[${Array.from({ length: 11 }, () => `{${fields(10_000)}}`).join()}]}`], /at most 100000 fields/],
     [[`{"a":${many("1", 400_000)}}`], /at most 300000 values/],
+    [[`{"a":"${"x".repeat(1 << 20)}"}`], /at most 1048576 characters/],
   ];
   for (const [args, message] of refused)
     await assert.rejects(read(args), { code: "invalid_request", message });
-  const brackets = JSON.stringify({ a: '[{\\"'.repeat(100_000), b: "x".repeat(1_000_000) });
+  const brackets = JSON.stringify({ a: '[{\\"'.repeat(100_000), b: "x".repeat(200_000) });
   await read([brackets, "not JSON", deep.replace(/\[{60}/, "").replace(/\]{60}/, "")]);
 });
 

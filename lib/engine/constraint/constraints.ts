@@ -1,10 +1,10 @@
 /** Constraints as an engine asks for them; the grammars behind them live on a thread of their own. */
-import { SeekError } from "../../base/errors.ts";
+import { messageOf, SeekError } from "../../base/errors.ts";
+import { jsonText } from "../../base/slices/json-text.ts";
 import type { PackedBytes, TokenTable } from "../vocabulary.ts";
 import type { Constraint } from "./constraint.ts";
 import { GrammarWorker } from "./grammar-worker.ts";
-import type { FollowedText, GrammarSource } from "./grammars.ts";
-import { jsonWithin } from "./json-within.ts";
+import type { FollowedText } from "./grammars.ts";
 
 /**
  * Characters of a constraint as JSON: what it costs to read is bounded before it is read. 20,000 identifiers of 36 characters are
@@ -15,21 +15,19 @@ const mostCharacters = 2_000_000;
 /** The constraints of one engine. A thread starts with the first of them; it keeps the process alive while it works. */
 export class Constraints {
   readonly #worker: GrammarWorker;
-  /** Special tokens with their texts. */
-  readonly #marks: readonly (readonly [id: number, text: string])[];
 
   /** @param vocabSize - the model's, which may be more than the tokenizer's */
   constructor(table: TokenTable, { vocabSize, ...packed }: PackedBytes & { readonly vocabSize: number }) {
     const ids = Array.from({ length: table.vocabSize }, (_, id) => id);
     const markIds = ids.filter((id) => table.isSpecial(id));
-    this.#worker = new GrammarWorker({ ...packed, vocabSize, eosIds: [...table.eosIds], markIds });
-    this.#marks = markIds.map((id) => [id, Buffer.from(table.tokenBytes(id)).toString()]);
+    const marks = markIds.map((id) => [id, Buffer.from(table.tokenBytes(id)).toString()] as const);
+    this.#worker = new GrammarWorker({ ...packed, vocabSize, eosIds: [...table.eosIds], marks });
   }
 
   /**
    * Begins a text.
    *
-   * @param constraint - is read at its first use, small ones before large ones
+   * @param constraint - is read at its first use, in fair turns
    * @param stopIds - end the text
    * @param signal - gives up what has not begun to be read
    * @throws ERR_ARGUMENT for a constraint that cannot be read, or is too large; ERR_ABORTED
@@ -39,26 +37,22 @@ export class Constraints {
     stopIds: readonly number[],
     signal?: AbortSignal,
   ): Promise<FollowedText> {
-    const text = await this.#worker.open(this.#sourceOf(constraint), [...stopIds], signal);
+    const text = await this.#worker.open(await jsonOf(constraint), [...stopIds], signal);
     return { next: (ids) => this.#worker.next(text, ids), close: () => this.#worker.forget(text) };
-  }
-
-  #sourceOf(constraint: Constraint): GrammarSource {
-    const json = jsonWithin(constraint, mostCharacters);
-    if (json === undefined) {
-      const expected = `at most ${mostCharacters.toLocaleString("en-US")} characters of JSON`;
-      throw new SeekError(
-        "ERR_ARGUMENT",
-        `constraint: expected ${expected}, got more; fewer or shorter values`,
-      );
-    }
-    if (constraint.structuralTag === undefined) return { constraint: json, spelledIds: [] };
-    const marks = this.#marks.filter(([, mark]) => json.includes(JSON.stringify(mark).slice(1, -1)));
-    return { constraint: json, spelledIds: marks.map(([id]) => id) };
   }
 
   /** Ends the thread; texts are not followed any more. */
   async close(): Promise<void> {
     await this.#worker.close();
   }
+}
+
+async function jsonOf(constraint: Constraint): Promise<string> {
+  const json = await jsonText(constraint, mostCharacters).catch((error: unknown) => {
+    const what = error instanceof SeekError ? error.message : `expected JSON: ${messageOf(error)}`;
+    throw new SeekError("ERR_ARGUMENT", `constraint: ${what}`);
+  });
+  if (json !== undefined) return json;
+  const expected = `at most ${mostCharacters.toLocaleString("en-US")} characters of JSON`;
+  throw new SeekError("ERR_ARGUMENT", `constraint: expected ${expected}, got more; fewer or shorter values`);
 }

@@ -1,14 +1,15 @@
 /** The thread of grammars: to read a large schema, or a vocabulary of 150,000 tokens, takes tenths of a second, which would block the event loop. */
 import { parentPort, workerData } from "node:worker_threads";
 import { type ErrorCode, messageOf, SeekError } from "../../base/errors.ts";
-import { type Following, type GrammarSource, Grammars, type GrammarVocabulary } from "./grammars.ts";
+import { type Following, Grammars, type GrammarVocabulary } from "./grammars.ts";
 
 /** What the thread is asked for; `text` is the number of a text. */
 export type GrammarTask =
   | {
       readonly kind: "open";
       readonly text: number;
-      readonly source: GrammarSource;
+      /** JSON of the constraint. */
+      readonly source: string;
       readonly stopIds: readonly number[];
     }
   | { readonly kind: "next"; readonly text: number; readonly ids: Int32Array }

@@ -1,8 +1,9 @@
-/** The thread of grammars as an engine sees it: one constraint after the other is read there, small ones first. */
+/** The thread of grammars as an engine sees it: one constraint after the other is read there, in fair turns. */
 import { Worker } from "node:worker_threads";
 import { SeekError } from "../../base/errors.ts";
 import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
-import type { GrammarSource, GrammarVocabulary } from "./grammars.ts";
+import type { GrammarVocabulary } from "./grammars.ts";
+import { Turns } from "../../base/slices/turns.ts";
 
 /** A task that is not done; `mask` is of the next token, where there is one. */
 interface Waiting {
@@ -14,14 +15,14 @@ interface Waiting {
 const nothing = new Int32Array();
 
 /**
- * Runs tasks in the order in which they come, but for beginnings: one of them at a time is handed to the thread, the smallest that
- * waits, so that what follows a text waits for one at most, and a small constraint for no more than one large one.
+ * Runs tasks in the order in which they come, but for beginnings: one of them at a time is handed to the thread, so
+ * that what follows a text waits for one at most, and a small constraint for no more than two large ones.
  */
 export class GrammarWorker {
   readonly #vocabulary: GrammarVocabulary;
   readonly #waiting = new Map<number, Waiting>();
-  /** Beginnings that wait for the one under way, with their sizes. */
-  readonly #queue = new Map<number, number>();
+  /** Beginnings that wait for the one under way. */
+  readonly #queue = new Turns();
   #opening: number | undefined;
   #worker: Worker | undefined;
   #numTasks = 0;
@@ -33,27 +34,23 @@ export class GrammarWorker {
   /**
    * Begins a text.
    *
+   * @param source - JSON of a constraint
    * @param signal - gives up what has not begun to be read
    * @returns its number
    * @throws ERR_ARGUMENT for a source that cannot be read; ERR_ABORTED
    */
-  async open(
-    source: GrammarSource,
-    stopIds: readonly number[],
-    signal: AbortSignal | undefined,
-  ): Promise<number> {
+  async open(source: string, stopIds: readonly number[], signal: AbortSignal | undefined): Promise<number> {
+    const givenUp = (): SeekError => new SeekError("ERR_ABORTED", "constraint: given up");
+    if (signal?.aborted) throw givenUp();
     // The number of the task that begins it.
     const text = this.#numTasks;
     const leave = (): void => {
       // What is being read is read to its end, for the next text of that source.
-      if (this.#queue.delete(text))
-        this.#take(text)?.reject(new SeekError("ERR_ABORTED", "constraint: given up"));
+      if (this.#queue.delete(text)) this.#take(text)?.reject(givenUp());
     };
     signal?.addEventListener("abort", leave, { once: true });
     try {
-      const opened = this.#ask({ kind: "open", text, source, stopIds });
-      if (signal?.aborted) leave();
-      await opened;
+      await this.#ask({ kind: "open", text, source, stopIds });
       return text;
     } finally {
       signal?.removeEventListener("abort", leave);
@@ -83,7 +80,7 @@ export class GrammarWorker {
     const done = new Promise<Int32Array>((resolve, reject) => {
       this.#waiting.set(number, { task, resolve, reject });
     });
-    if (task.kind === "open") this.#queue.set(number, task.source.constraint.length);
+    if (task.kind === "open") this.#queue.add(number, task.source.length);
     else this.#post(number, task);
     this.#advance();
     return done;
@@ -97,9 +94,9 @@ export class GrammarWorker {
 
   /** Begins the next text, unless one is being begun. */
   #advance(): void {
-    if (this.#opening !== undefined || this.#queue.size === 0) return;
-    const [[number]] = [...this.#queue].sort(([, a], [, b]) => a - b) as [[number, number]];
-    this.#queue.delete(number);
+    if (this.#opening !== undefined) return;
+    const number = this.#queue.take();
+    if (number === undefined) return;
     this.#opening = number;
     this.#post(number, (this.#waiting.get(number) as Waiting).task);
   }

@@ -19,16 +19,8 @@ export interface GrammarVocabulary extends PackedBytes {
   /** The model's, which may be more than the tokenizer's. */
   readonly vocabSize: number;
   readonly eosIds: readonly number[];
-  /** Ids that are marks and no text. */
-  readonly markIds: readonly number[];
-}
-
-/** A constraint as the thread is given it. */
-export interface GrammarSource {
-  /** JSON of a {@link Constraint}. */
-  readonly constraint: string;
-  /** Marks that stand for their text; none where there is no structural tag. */
-  readonly spelledIds: readonly number[];
+  /** Ids that are marks and no text, with their spelling. */
+  readonly marks: readonly (readonly [id: number, text: string])[];
 }
 
 /** A text so far. */
@@ -51,20 +43,32 @@ export class Grammars {
   /**
    * Begins a text.
    *
-   * @param source - is read at its first use
+   * @param json - of a {@link Constraint}, which is read at its first use
    * @param stopIds - end the text
-   * @throws ERR_ARGUMENT for a source that cannot be read
+   * @throws ERR_ARGUMENT for one that cannot be read
    */
-  open({ constraint, spelledIds }: GrammarSource, stopIds: readonly number[]): Following {
-    const marks = spelledIds.join();
-    const trie = latest(this.#tries, marks, mostTries, () => this.#trie(new Set(spelledIds)));
-    const read = (): Grammar => new Grammar(expressionOf(JSON.parse(constraint) as Constraint), trie);
-    return new Following(latest(this.#read, `${marks} ${constraint}`, mostRead, read), stopIds);
+  open(json: string, stopIds: readonly number[]): Following {
+    const read = (): Grammar => {
+      const constraint = JSON.parse(json) as Constraint;
+      const spelledIds = constraint.structuralTag === undefined ? [] : this.#spelledIn(json);
+      const trie = latest(this.#tries, spelledIds.join(), mostTries, () => this.#trie(new Set(spelledIds)));
+      return new Grammar(expressionOf(constraint), trie);
+    };
+    return new Following(latest(this.#read, json, mostRead, read), stopIds);
+  }
+
+  /** Marks that stand for their text. */
+  #spelledIn(json: string): number[] {
+    const spelled = this.#vocabulary.marks.filter(([, mark]) =>
+      json.includes(JSON.stringify(mark).slice(1, -1)),
+    );
+    return spelled.map(([id]) => id);
   }
 
   // Marks have no text here, so that no constraint takes one for its spelling, unless it asks for it.
   #trie(spelledIds: ReadonlySet<number>): TokenTrie {
-    const { vocabSize, eosIds, markIds } = this.#vocabulary;
+    const { vocabSize, eosIds, marks } = this.#vocabulary;
+    const markIds = marks.map(([id]) => id);
     const textless = new Set([...eosIds, ...markIds.filter((id) => !spelledIds.has(id))]);
     return new TokenTrie(this.#vocabulary, vocabSize, textless);
   }

@@ -3,10 +3,10 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { z } from "zod";
+import { type BodyLimits, checkedBody, ignoredIn, readBytes } from "./body/request-body.ts";
 import { EventStream } from "./event-stream.ts";
 import type { PathParams } from "./paths.ts";
 import { type Dialect, isOurs, Refusal, refusalBody, statusOf } from "./refusal.ts";
-import { type BodyLimits, checkedBody, ignoredIn, readBytes } from "./body/request-body.ts";
 import { encode, type JsonList } from "./slices.ts";
 
 /** A client may name its request; what it says is written into a header, so it must be harmless. */

@@ -1,20 +1,5 @@
 /** Long lists in slices, so that no request holds up the others for long. */
-import { setImmediate as nextTurn } from "node:timers/promises";
-
-/** Work at a stretch, milliseconds. */
-const sliceMs = 4;
-
-/** Lets others have their turn now and then. */
-export class Pace {
-  #since = performance.now();
-
-  /** Waits for one turn of the event loop, if the last one is long enough ago. */
-  async breathe(): Promise<void> {
-    if (performance.now() - this.#since < sliceMs) return;
-    await nextTurn();
-    this.#since = performance.now();
-  }
-}
+import { breathe } from "../../base/slices/breathe.ts";
 
 /** Items that are asked for at once. */
 const partSize = 128;
@@ -30,13 +15,13 @@ export async function inParts<Item, Answer>(
   items: readonly Item[],
   ask: (part: readonly Item[]) => Promise<Answer[]>,
 ): Promise<Answer[]> {
-  const [pace, answers] = [new Pace(), [] as Promise<Answer[]>[]];
+  const answers: Promise<Answer[]>[] = [];
   for (let at = 0; at < items.length; at += partSize) {
     const answer = ask(items.slice(at, at + partSize));
     // A failure is noticed below, when all are waited for.
     answer.catch(() => {});
     answers.push(answer);
-    await pace.breathe();
+    await breathe();
   }
   return (await Promise.all(answers)).flat();
 }
@@ -71,7 +56,7 @@ const blockChars = 1 << 16;
  * @returns the bytes, in blocks
  */
 export async function encode(pieces: readonly (string | JsonList)[], signal: AbortSignal): Promise<Buffer[]> {
-  const [pace, blocks] = [new Pace(), [] as Buffer[]];
+  const blocks: Buffer[] = [];
   let text = "";
   for (const piece of pieces) {
     for (const part of typeof piece === "string" ? [piece] : piece.parts()) {
@@ -79,7 +64,7 @@ export async function encode(pieces: readonly (string | JsonList)[], signal: Abo
       if (text.length < blockChars) continue;
       blocks.push(Buffer.from(text));
       text = "";
-      await pace.breathe();
+      await breathe();
       if (signal.aborted) throw signal.reason;
     }
   }

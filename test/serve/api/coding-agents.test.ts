@@ -157,7 +157,7 @@ test("Codex's turns are answered, its search named among what is ignored", async
   const { ask } = await served(t);
   const { ignored, request } = await ask("/v1/responses", codex);
   assert.deepEqual(ignored, [
-    ...["input.phase", "tools.external_web_access", "text.verbosity", "client_metadata"],
+    ...["client_metadata", "input.phase", "text.verbosity", "tools.external_web_access"],
   ]);
   assert.deepEqual(
     request?.tools.map(({ name }) => name),

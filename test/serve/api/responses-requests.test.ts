@@ -16,43 +16,45 @@ import { finish, start, thoughts, words } from "./replies.ts";
 const agent = replaying([]);
 const reader = replaying([], { text: {} as ModelText });
 
-function requested(body: object, model: ServedModel = reader): ReplyRequest {
-  const parsed = createRequest().parse({ input: "Hi", ...body });
+async function requested(body: object, model: ServedModel = reader): Promise<ReplyRequest> {
+  const parsed = await createRequest().parseAsync({ input: "Hi", ...body });
   return replyRequestOf(parsed, { items: itemsOf(parsed.input ?? [], () => undefined), model });
 }
 
 const fn = (name: string) => ({ type: "function", name, parameters: { type: "object" } });
 
-test("allowed tools are all that the model learns of", () => {
+test("allowed tools are all that the model learns of", async () => {
   const tools = [fn("a"), fn("b"), fn("c")];
   const allowed = {
     type: "allowed_tools",
     tools: [fn("a"), fn("c")].map(({ type, name }) => ({ type, name })),
   };
-  const asked = requested({ tools, tool_choice: { ...allowed, mode: "required" } });
+  const asked = await requested({ tools, tool_choice: { ...allowed, mode: "required" } });
   assert.deepEqual(
     asked.tools.map(({ name }) => name),
     ["a", "c"],
   );
   assert.equal(asked.toolChoice, "required");
-  assert.equal(requested({ tools, tool_choice: allowed }).toolChoice, "auto");
-  assert.deepEqual(requested({ tools, tool_choice: { type: "function", name: "b" } }).toolChoice, {
+  assert.equal((await requested({ tools, tool_choice: allowed })).toolChoice, "auto");
+  assert.deepEqual((await requested({ tools, tool_choice: { type: "function", name: "b" } })).toolChoice, {
     name: "b",
   });
 });
 
-test("OpenAI's search is taken by agents, which search, and refused of others by its name", () => {
+test("OpenAI's search is taken by agents, which search, and refused of others by its name", async () => {
   const tools = [{ type: "web_search" }, fn("a")];
   assert.deepEqual(
-    requested({ tools }, agent).tools.map(({ name }) => name),
+    (await requested({ tools }, agent)).tools.map(({ name }) => name),
     ["a"],
   );
-  assert.throws(() => requested({ tools }), /tools\[0\].type: expected function, got web_search/);
+  await assert.rejects(requested({ tools }), {
+    message: /tools\[0\].type: expected function, got web_search/,
+  });
 });
 
-test("forms, effort, budgets and draws reach the model", () => {
+test("forms, effort, budgets and draws reach the model", async () => {
   const schema = { type: "object", properties: { a: { type: "string" } } };
-  const asked = requested({
+  const asked = await requested({
     text: { format: { type: "json_schema", name: "t", schema, strict: true } },
     reasoning: { effort: "none" },
     max_tool_calls: 3,
@@ -68,12 +70,12 @@ test("forms, effort, budgets and draws reach the model", () => {
   assert.deepEqual(asked.budget, { maxSearches: 3, topK: 2, deadlineMs: 500 });
   assert.deepEqual([asked.seed, asked.stop, asked.parallelToolCalls], [5, ["END"], false]);
   assert.deepEqual(asked.sampling, { topP: 0.5, presencePenalty: 1 });
-  assert.deepEqual(requested({ reasoning: { effort: "high" } }).templateVariables, {
+  assert.deepEqual((await requested({ reasoning: { effort: "high" } })).templateVariables, {
     ...{ enable_thinking: true, reasoning_effort: "high" },
   });
 });
 
-test("all that the system says at the beginning is one message", () => {
+test("all that the system says at the beginning is one message", async () => {
   const input = [
     { role: "developer", content: "Two." },
     { role: "system", content: [{ type: "input_text", text: "Three." }] },
@@ -85,13 +87,13 @@ test("all that the system says at the beginning is one message", () => {
       ],
     },
   ];
-  assert.deepEqual(requested({ input, instructions: "One." }).messages, [
+  assert.deepEqual((await requested({ input, instructions: "One." })).messages, [
     { role: "system", content: "One.\n\nTwo.\n\nThree." },
     { role: "user", content: "ab" },
   ]);
 });
 
-test("a turn's thoughts, words and calls are one message, and the next thought begins another", () => {
+test("a turn's thoughts, words and calls are one message, and the next thought begins another", async () => {
   const call = { type: "function_call", call_id: "c", name: "f", arguments: "{}" };
   const thought = (text: string) => ({ type: "reasoning", content: [{ type: "reasoning_text", text }] });
   const input = [
@@ -100,7 +102,7 @@ test("a turn's thoughts, words and calls are one message, and the next thought b
     { role: "assistant", content: [{ type: "refusal", refusal: "no" }], phase: "final_answer" },
   ];
   const tool_calls = [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }];
-  assert.deepEqual(requested({ input }).messages, [
+  assert.deepEqual((await requested({ input })).messages, [
     { role: "user", content: "q" },
     { role: "assistant", reasoning_content: "t1", content: "w", tool_calls },
     { role: "tool", tool_call_id: "c", name: "f", content: "o" },

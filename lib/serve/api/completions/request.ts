@@ -1,10 +1,11 @@
 /** `POST /v1/completions`: what is asked. */
-import { idsField, listField } from "../../http/body/list-field.ts";
+
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { breathe } from "../../../base/slices/breathe.ts";
 import { promptIdsOf } from "../../generation/prompt-ids.ts";
+import { idsField, listField } from "../../http/body/list-field.ts";
 import { refused } from "../../http/refusal.ts";
-import { Pace } from "../../http/slices.ts";
 import type { ModelText, SampleRequest } from "../../reply/reply.ts";
 import { streamOptions } from "../chat/request.ts";
 import { constraintOf, responseFormat } from "../fields/form.ts";
@@ -59,14 +60,14 @@ export async function promptsOf(
   const isOne = isOnePrompt(prompt);
   const prompts = (isOne ? [prompt] : prompt) as (string | number[])[];
   const beginsText = add_special_tokens ?? true;
-  const [pace, read] = [new Pace(), [] as Int32Array[]];
+  const read: Int32Array[] = [];
   for (const [i, each] of prompts.entries()) {
     const ids = typeof each === "string" ? await encoded(each, reader, beginsText) : checked(each, reader);
     if (ids.length === 0) {
       throw refused(isOne ? ["prompt"] : ["prompt", i], "expected at least one token, got none");
     }
     read.push(ids);
-    await pace.breathe();
+    await breathe();
   }
   return read;
 }

@@ -1,12 +1,13 @@
 /** `POST /v1/rerank` of a cross-encoder, as Jina's and Cohere's clients ask for it. */
-import { listField } from "../../http/body/list-field.ts";
+
 import type { z } from "zod";
 import { SeekError } from "../../../base/errors.ts";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { breathe } from "../../../base/slices/breathe.ts";
 import type { Reranker } from "../../../embed/reranker.ts";
+import { listField } from "../../http/body/list-field.ts";
 import type { Call } from "../../http/call.ts";
 import { Refusal, refused } from "../../http/refusal.ts";
-import { Pace } from "../../http/slices.ts";
 import { newId } from "../../reply/ids.ts";
 import type { ApiLimits } from "../fields/serving.ts";
 
@@ -58,11 +59,10 @@ async function tokensOf(
   { query, documents }: { readonly query: string; readonly documents: readonly string[] },
   { reranker }: ServedReranker,
 ): Promise<number> {
-  const pace = new Pace();
   let sum = 0;
   for (const document of documents) {
     sum += reranker.countTokens(query, document);
-    await pace.breathe();
+    await breathe();
   }
   return sum;
 }

@@ -1,11 +1,12 @@
 /** `POST /tokenize` and `POST /detokenize`, as llama.cpp's and vLLM's clients ask for them. */
-import { promptIdsOf } from "../../generation/prompt-ids.ts";
-import { idsField } from "../../http/body/list-field.ts";
+
 import { lazySchema } from "../../../base/on-first-use.ts";
 import type { Tokenizer } from "../../../text/tokenizers/tokenizer.ts";
+import { promptIdsOf } from "../../generation/prompt-ids.ts";
+import { idsField } from "../../http/body/list-field.ts";
 import type { Call } from "../../http/call.ts";
-import { listOf } from "../../http/slices.ts";
 import { refused } from "../../http/refusal.ts";
+import { listOf } from "../../http/slices.ts";
 import type { ModelText } from "../../reply/reply.ts";
 import { officialObject } from "../fields/official.ts";
 import { type Serving, type TextModel, textModelOf } from "../fields/serving.ts";

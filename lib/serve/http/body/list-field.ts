@@ -1,9 +1,13 @@
 /** Lists of a body: a wrong one costs no more than its first faults. */
 import type { z } from "zod";
 import { zod } from "../../../base/on-first-use.ts";
+import { breathe } from "../../../base/slices/breathe.ts";
 
 /** Faults of a list that are told; each takes ten times as long to find as an item that has none. */
 const mostFaults = 16;
+
+/** Items that are checked between two turns of others. */
+const sliceItems = 16;
 
 type RawIssue = z.core.$ZodRawIssue;
 
@@ -18,7 +22,7 @@ interface ListBounds {
 }
 
 /**
- * The schema of a list. Zod's own reads all items, however many are wrong and however short the list has to be: seven million
+ * The schema of a list, for `safeParseAsync`: a long one is checked in slices. Zod's own reads all items, however many are wrong and however short the list has to be: seven million
  * numbers in the place of messages took minutes and all memory.
  *
  * @param item - of each item
@@ -29,7 +33,7 @@ export function listField<Item extends z.ZodType>(
 ): z.ZodType<z.output<Item>[]> {
   return zod()
     .unknown()
-    .transform((value, context): z.output<Item>[] => {
+    .transform((value, context): z.output<Item>[] | Promise<z.output<Item>[]> => {
       const refuse = (issue: RawIssue): z.output<Item>[] => {
         context.issues.push(issue);
         return [];
@@ -38,20 +42,28 @@ export function listField<Item extends z.ZodType>(
       const bounded = { origin: "array", inclusive: true, input: value };
       if (value.length < min) return refuse({ code: "too_small", minimum: min, ...bounded });
       if (value.length > max) return refuse({ code: "too_big", maximum: max, ...bounded });
-      const read: z.output<Item>[] = [];
-      for (const [i, each] of value.entries()) {
-        if (isPlain?.(each)) {
-          read.push(each as z.output<Item>);
-          continue;
-        }
-        const parsed = item.safeParse(each);
-        if (parsed.success) read.push(parsed.data);
-        for (const issue of parsed.error?.issues ?? [])
-          context.issues.push({ ...issue, path: [i, ...issue.path], input: each } as RawIssue);
-        if (context.issues.length >= mostFaults) break;
-      }
-      return read;
+      if (isPlain !== undefined && value.every(isPlain)) return value as z.output<Item>[];
+      return readItems(item, value, context.issues);
     });
+}
+
+async function readItems<Item extends z.ZodType>(
+  item: Item,
+  values: readonly unknown[],
+  issues: RawIssue[],
+): Promise<z.output<Item>[]> {
+  const read: z.output<Item>[] = [];
+  for (const [i, each] of values.entries()) {
+    if (i % sliceItems === sliceItems - 1) await breathe();
+    // A wait takes longer than to check a number or a text.
+    const isLarge = typeof each === "object";
+    const parsed = isLarge ? await item.safeParseAsync(each) : item.safeParse(each);
+    if (parsed.success) read.push(parsed.data);
+    for (const issue of parsed.error?.issues ?? [])
+      issues.push({ ...issue, path: [i, ...issue.path], input: each } as RawIssue);
+    if (issues.length >= mostFaults) break;
+  }
+  return read;
 }
 
 /** A list of token ids. */

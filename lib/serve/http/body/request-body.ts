@@ -1,11 +1,11 @@
 /** A request's body: read within a size, parsed, checked by a schema. */
 import type { IncomingMessage } from "node:http";
 import type { z } from "zod";
-import { Extent } from "./extent.ts";
-import { issuesOf, sentenceOf } from "./issues.ts";
-import { parseJson, type TextSpan } from "./long-texts.ts";
+import { breathe } from "../../../base/slices/breathe.ts";
 import { Refusal } from "../refusal.ts";
-import { Pace } from "../slices.ts";
+import { Extent, sliceLength } from "./extent.ts";
+import { issuesOf, sentenceOf } from "./issues.ts";
+import { parseJson } from "./parse-json.ts";
 
 function tooLarge(maxBytes: number): Refusal {
   return new Refusal("body_too_large", `body: expected at most ${maxBytes} bytes, got more`);
@@ -76,56 +76,6 @@ function malformed(cause: unknown): Refusal {
   return new Refusal("malformed_json", `body: malformed JSON: ${what}`, { issues: [issue], cause });
 }
 
-const [quote, backslash] = [34, 92];
-const colon = 58;
-
-/** Where a text ends that begins before a place. */
-function endOfText(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(quote, from); at >= 0; at = bytes.indexOf(quote, at + 1)) {
-    let before = at;
-    while (before > from && bytes[before - 1] === backslash) before -= 1;
-    if ((at - before) % 2 === 0) return at;
-  }
-  return bytes.length;
-}
-
-/** Bytes that are looked at between two turns of others. */
-const sliceBytes = 1 << 16;
-
-/** A text of more bytes is read apart. */
-const longBytes = 1 << 16;
-
-/** Whether the text before a place is the name of a value. */
-function isName(bytes: Buffer, end: number): boolean {
-  let at = end + 1;
-  while ([9, 10, 13, 32].includes(bytes[at] as number)) at += 1;
-  return bytes[at] === colon;
-}
-
-/**
- * Looks at a body before it is parsed, letting others have their turn.
- *
- * @param extent - of the body; it is added to
- * @returns its long texts
- * @throws Refusal for what takes too long to read
- */
-async function longTextsOf(bytes: Buffer, extent: Extent, pace: Pace): Promise<TextSpan[]> {
-  const spans: TextSpan[] = [];
-  let slice = sliceBytes;
-  for (let at = 0; at < bytes.length; at++) {
-    if (bytes[at] === quote) {
-      const end = endOfText(bytes, at + 1);
-      if (end - at > longBytes && end < bytes.length && !isName(bytes, end))
-        spans.push({ from: at + 1, to: end });
-      at = end;
-    } else extent.add(bytes[at]);
-    if (at < slice) continue;
-    slice = at + sliceBytes;
-    await pace.breathe();
-  }
-  return spans;
-}
-
 /** Texts of a value that are JSON themselves: the arguments of calls. */
 function* argumentsIn(value: unknown): Generator<string> {
   if (typeof value !== "object" || value === null) return;
@@ -139,17 +89,13 @@ function* argumentsIn(value: unknown): Generator<string> {
   }
 }
 
-async function parse(bytes: Buffer, pace: Pace): Promise<unknown> {
+async function parse(bytes: Buffer): Promise<unknown> {
   const extent = new Extent();
-  const spans = await longTextsOf(bytes, extent, pace);
   if (bytes.length === 0) return undefined;
-  const body = await parseJson(bytes, spans, pace).catch((cause: unknown) => {
-    throw malformed(cause);
+  const body = await parseJson(bytes, extent).catch((cause: unknown) => {
+    throw cause instanceof Refusal ? cause : malformed(cause);
   });
-  for (const text of argumentsIn(body)) {
-    extent.addText(text, "arguments of calls");
-    await pace.breathe();
-  }
+  for (const text of argumentsIn(body)) await extent.addText(text, "arguments of calls");
   return body;
 }
 
@@ -158,11 +104,9 @@ export async function checkedBody<Shape extends z.ZodType>(
   schema: Shape,
   bytes: Buffer,
 ): Promise<z.output<Shape>> {
-  const pace = new Pace();
-  const body = await parse(bytes, pace);
-  await pace.breathe();
-  const parsed = schema.safeParse(body);
-  await pace.breathe();
+  const body = await parse(bytes);
+  const parsed = await schema.safeParseAsync(body);
+  if (bytes.length > sliceLength) await breathe();
   if (parsed.success) return parsed.data;
   const issues = issuesOf(parsed.error, body);
   throw new Refusal("invalid_request", sentenceOf(issues), { issues });
@@ -174,7 +118,7 @@ export const ignored = Symbol("ignored");
 /**
  * The fields of a checked body that were ignored.
  *
- * @returns their names, each once, without places in lists: `messages.annotations`
+ * @returns their names in order, each once, without places in lists: `messages.annotations`
  */
 export function ignoredIn(body: unknown): string[] {
   const names = new Set<string>();
@@ -188,5 +132,5 @@ export function ignoredIn(body: unknown): string[] {
     }
   };
   walk(body, "");
-  return [...names];
+  return [...names].sort();
 }
