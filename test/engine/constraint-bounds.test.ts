@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
+import { Turns } from "../../lib/base/slices/turns.ts";
 import type { Constraint } from "../../lib/engine/constraint/constraint.ts";
 import { Constraints } from "../../lib/engine/constraint/constraints.ts";
 import { Automaton } from "../../lib/engine/constraint/grammar/automaton.ts";
 import { readGrammar } from "../../lib/engine/constraint/grammar/gbnf.ts";
 import { jsonSchemaGrammar } from "../../lib/engine/constraint/json-schema/json-schema.ts";
-import { Turns } from "../../lib/base/slices/turns.ts";
 import { packBytes } from "../../lib/engine/vocabulary.ts";
 import { randomNumbers } from "../serve/reading/replies.ts";
 import { taker } from "./grammar/follow.ts";

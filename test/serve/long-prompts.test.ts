@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { promptIdsOf } from "../../lib/serve/generation/prompt-ids.ts";
+import { askThread } from "../../lib/serve/generation/prompt-worker.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { checkpoint } from "./model/served.ts";
 
@@ -72,7 +73,9 @@ test("a thread that died fails who waits for it, and another one takes its place
   await read();
   // Nothing that it knows how to read.
   threads.at(-1)?.postMessage(undefined);
-  await assert.rejects(read(), { code: "ERR_INTERNAL", message: /^prompt: / });
+  const json = [new TextEncoder().encode('"a"')];
+  const task = { kind: "encode", path: checkpoint, json, form: asText, most: 10 } as const;
+  await assert.rejects(askThread(task, tokenizer), { code: "ERR_INTERNAL", message: /^prompt: / });
   assert.deepEqual(await read(), tokenizer.encode(texts.words as string));
 });
 

@@ -1,21 +1,19 @@
 /** A language model under a name: conversations in its own template, sampled on the engine. */
 import { defined } from "../../base/defined.ts";
-import { SeekError } from "../../base/errors.ts";
 import { onFirstUse } from "../../base/on-first-use.ts";
 import type { Constraint } from "../../engine/constraint/constraint.ts";
 import type { Engine } from "../../engine/engine.ts";
 import type { SamplingOptions } from "../../engine/sampling-options.ts";
 import type { Adapter } from "../../model/adapter.ts";
 import type { ChatTemplate } from "../../text/templates/chat-template.ts";
-import { textOfPrompt } from "../../text/tokenizers/spelt-marks.ts";
 import type { Tokenizer } from "../../text/tokenizers/tokenizer.ts";
 import type { Admission } from "../generation/admission.ts";
-import { farLonger, mayFit, promptIdsOf } from "../generation/prompt-ids.ts";
+import { promptText, refusing, replyBeginning } from "../generation/conversation-prompt.ts";
+import { farLonger, mayFit } from "../generation/prompt-ids.ts";
 import { Sampler, type SamplerParts } from "../generation/sampler.ts";
 import { Refusal } from "../http/refusal.ts";
 import { ModelStyle } from "../reading/model-style.ts";
-import { upToMark } from "../reading/templates/continued.ts";
-import { withoutOthersMarks } from "../reading/templates/others-marks.ts";
+import type { AskedPrompt, PromptWriter } from "../reading/written-prompt.ts";
 import type {
   Conversation,
   ModelText,
@@ -87,32 +85,31 @@ export class LanguageModel implements ServedModel, ModelText {
     return new LanguageModel({ ...this.#parts, adapter });
   }
 
-  prompt(conversation: Conversation, options: PromptOptions = {}): string {
-    return textOfPrompt(this.#rendered(conversation, options));
+  async prompt(conversation: Conversation, options: PromptOptions = {}): Promise<string> {
+    return promptText(this.#asked(conversation, options), this.#writer());
   }
 
   async promptIds(conversation: Conversation, options: PromptIdsOptions = {}): Promise<Int32Array> {
-    return this.#encoded(this.#rendered(conversation, options), options);
+    return (await this.#read(this.#asked(conversation, options), options)).ids;
   }
 
-  /** A prompt whose marks are the template's, for {@link idsOfPrompt}. */
-  #rendered(conversation: Conversation, { addGenerationPrompt = true }: PromptOptions = {}): string {
-    const template = this.#template();
-    const { style } = this.#style();
-    const { templateVariables, continuesLast: goesOn = false } = conversation;
+  #asked(
+    { messages, continuesLast, tools, toolChoice, templateVariables }: Conversation,
+    { addGenerationPrompt = true }: PromptOptions = {},
+  ): AskedPrompt {
     const variables = { ...this.#templateVariables, ...templateVariables };
-    checkLength(conversation, this.contextTokens);
-    const said = withoutOthersMarks(conversation.messages, this.tokenizer);
-    const prompt = asked(() => {
-      const { messages, tools } = style.conversation({ ...conversation, messages: said });
-      return template.render(messages, {
-        // Templates that print the day are made for the day on which they are read.
-        ...{ addGenerationPrompt: addGenerationPrompt && !goesOn, now: new Date() },
-        ...(tools ? { tools } : {}),
-        variables,
-      });
-    });
-    return goesOn ? this.#unfinished(prompt) : prompt;
+    return { messages, continuesLast, tools, toolChoice, variables, addGenerationPrompt };
+  }
+
+  async #read(asked: AskedPrompt, { beginsText }: PromptIdsOptions = {}): ReturnType<typeof replyBeginning> {
+    const { contextTokens } = this;
+    const writer = this.#writer();
+    checkLength(asked, contextTokens);
+    return replyBeginning(asked, writer, { contextTokens, beginsText });
+  }
+
+  #writer(): PromptWriter & { readonly tokenizer: Tokenizer } {
+    return { template: this.#template(), style: this.#style().style, tokenizer: this.tokenizer };
   }
 
   async *reply(request: ReplyRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, void, undefined> {
@@ -128,14 +125,6 @@ export class LanguageModel implements ServedModel, ModelText {
     }
   }
 
-  /** @throws Refusal where the template leaves out the text that is to go on */
-  #unfinished(marked: string): string {
-    const prompt = upToMark(marked);
-    if (prompt !== undefined) return prompt;
-    const why = `the chat template of ${this.id} does not write the text of the last message`;
-    throw new Refusal("invalid_request", `messages: ${why}, so that it cannot go on`);
-  }
-
   /** @throws Refusal when there is none */
   #template(): ChatTemplate {
     if (this.#chatTemplate !== undefined) return this.#chatTemplate;
@@ -143,22 +132,19 @@ export class LanguageModel implements ServedModel, ModelText {
     throw new Refusal("invalid_request", `messages: ${this.id} has no chat template; ${remedy}`);
   }
 
-  #encoded(rendered: string, { beginsText }: PromptIdsOptions = {}): Promise<Int32Array> {
-    const { tokenizer, contextTokens } = this;
-    return promptIdsOf(rendered, { tokenizer, contextTokens, form: { kind: "prompt", beginsText } });
-  }
-
   /** What is sampled of a conversation, and who reads it. */
   async #conversation(request: ReplyRequest): Promise<Sampled> {
+    const mayCall = request.tools.length > 0 && request.toolChoice !== "none";
+    const { parallelToolCalls, constraint } = request;
+    const held = mayCall ? { parallelToolCalls, constraint } : undefined;
+    const { ids, end, ...begun } = await this.#read({ ...this.#asked(request), held });
     const { style, keptIds } = this.#style();
-    const rendered = this.#rendered(request);
-    const prompt = textOfPrompt(rendered);
     const choices = Array.from({ length: request.n });
     return {
-      promptIds: await this.#encoded(rendered),
-      constraint: asked(() => style.constraint(request, prompt)),
+      promptIds: ids,
+      constraint: mayCall ? begun.constraint : refusing(() => style.constraint(request, end)),
       keptIds,
-      readers: choices.map(() => new ReadChoice(style.reader(request, prompt))),
+      readers: choices.map(() => new ReadChoice(style.reader(request, end))),
     };
   }
 }
@@ -169,7 +155,7 @@ export class LanguageModel implements ServedModel, ModelText {
  *
  * @throws Refusal for a conversation that is far longer than the context
  */
-function checkLength({ messages }: Conversation, contextTokens: number): void {
+function checkLength({ messages }: AskedPrompt, contextTokens: number): void {
   const others = messages.filter(({ role }) => role !== "assistant");
   const numChars = others.reduce(
     (sum, { content }) => sum + (typeof content === "string" ? content.length : 0),
@@ -179,16 +165,6 @@ function checkLength({ messages }: Conversation, contextTokens: number): void {
   if (messages.length <= contextTokens) return;
   const message = `messages: expected at most ${contextTokens}, which is the context in tokens, got ${messages.length}`;
   throw new Refusal("context_length_exceeded", message);
-}
-
-/** What a template refuses of messages is the request's fault. */
-function asked<Result>(make: () => Result): Result {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
-    throw error;
-  }
 }
 
 /** What is sampled, and who reads each choice. */

@@ -7,7 +7,7 @@ import type { ServedModel } from "../reply/reply.ts";
 
 /** Bounds on what one request may ask. */
 export interface ModelLimits {
-  /** Bytes of a body. @default 16777216 */
+  /** Bytes of a body. @default 4194304 */
   readonly maxBodyBytes: number;
   /** Choices of one request. @default 128 */
   readonly maxChoices: number;
@@ -29,7 +29,7 @@ const limitKinds: OptionKinds<ModelLimits> = {
 
 /** What {@link ModelLimits} are unless given. */
 export const defaultModelLimits: ModelLimits = {
-  maxBodyBytes: 16 << 20,
+  maxBodyBytes: 4 << 20,
   maxChoices: 128,
   maxStoredResponses: 1000,
   maxStoredBytes: 256 << 20,

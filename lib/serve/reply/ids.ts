@@ -1,9 +1,10 @@
 /** Names of answers, and the time at which they were made, as OpenAI's protocols write them. */
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 
-/** A new name: `chatcmpl-` and so on with 24 characters behind it. */
+/** A new name: `chatcmpl-` and so on with 32 characters behind it. */
 export function newId(prefix: string): string {
-  return `${prefix}${randomBytes(18).toString("base64url").replace(/[-_]/g, "0")}`;
+  // Node draws many at once; a call of the system for each of 10,000 items would take a tenth of a second.
+  return `${prefix}${randomUUID().replaceAll("-", "")}`;
 }
 
 /** Seconds since 1970. */

@@ -171,7 +171,7 @@ export interface ModelText {
    * @param conversation - and what else its template reads
    * @throws Refusal when the model's template refuses it
    */
-  prompt(conversation: Conversation, options?: PromptOptions): string;
+  prompt(conversation: Conversation, options?: PromptOptions): Promise<string>;
   /**
    * The ids that a reply to a conversation begins after. A special token that a user or a tool spells is text in them.
    *

@@ -79,8 +79,11 @@ export class ChatTemplate {
   readonly #templates = new Map<string, JinjaTemplate>();
   /** The Jinja source that conversations with tools are rendered with; it shows how the model writes calls. */
   readonly sourceWithTools: string;
-  readonly #sources: readonly string[];
-  readonly #variables: Readonly<Record<string, string>>;
+  /** What it was made of, for another thread. @internal */
+  readonly parts: {
+    readonly templates: Readonly<Record<string, string>>;
+    readonly variables: Readonly<Record<string, string>>;
+  };
 
   /**
    * @param templates one Jinja source, or several by name, of which "default" (or the only one) is used and "tool_use"
@@ -92,9 +95,8 @@ export class ChatTemplate {
     templates: string | Readonly<Record<string, string>>,
     variables: Readonly<Record<string, string>> = {},
   ) {
-    this.#variables = variables;
     const sources = typeof templates === "string" ? { default: templates } : templates;
-    this.#sources = Object.values(sources);
+    this.parts = { templates: sources, variables };
     this.sourceWithTools = sources.tool_use ?? sources.default ?? Object.values(sources)[0] ?? "";
     for (const [name, source] of Object.entries(sources)) {
       try {
@@ -153,7 +155,7 @@ export class ChatTemplate {
     };
     try {
       return this.#choose(tools !== undefined).render({
-        ...this.#variables,
+        ...this.parts.variables,
         ...clock,
         ...call,
         ...variables,
@@ -172,7 +174,7 @@ export class ChatTemplate {
    */
   reads(name: string): boolean {
     checkArgument("chatTemplate.reads: name", name, "string");
-    return this.#sources.some((source) => source.split(/\W+/).includes(name));
+    return Object.values(this.parts.templates).some((source) => source.split(/\W+/).includes(name));
   }
 
   #choose(hasTools: boolean): JinjaTemplate {

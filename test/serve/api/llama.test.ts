@@ -15,7 +15,7 @@ const text = {
   tokenizer,
   chatTemplate,
   maxSequences: 16,
-  prompt: () => "",
+  prompt: async () => "",
   promptIds: async () => new Int32Array(0),
 };
 

@@ -29,7 +29,7 @@ test("a message has text, stop reason and usage, with cached tokens beside the o
   const model = replaying(whole([say("Hi"), say(" there")]));
   const { client } = await clientOf(t, model);
   const message = await client.messages.create(hello);
-  assert.match(message.id, /^msg_\w{24}$/);
+  assert.match(message.id, /^msg_\w{32}$/);
   assert.match(message._request_id ?? "", /^[\w-]+$/);
   assert.deepEqual([message.type, message.role, message.model], ["message", "assistant", "small"]);
   assert.deepEqual(message.content, [{ type: "text", text: "Hi there" }]);

@@ -31,7 +31,7 @@ const promptOf = (
 const text: ModelText = {
   tokenizer,
   maxSequences: 4,
-  prompt: promptOf,
+  prompt: async (conversation, options) => promptOf(conversation, options),
   promptIds: async (conversation, { beginsText = true, ...options } = {}) =>
     tokenizer.encode(promptOf(conversation, options), { beginsText }),
 };

@@ -1,7 +1,10 @@
 /** Blocks that Anthropic's messages are made of. */
-import { listField } from "../../http/body/list-field.ts";
+
 import type { z as Zod } from "zod";
 import { lazySchema, zod } from "../../../base/on-first-use.ts";
+import { jsonText } from "../../../base/slices/json-text.ts";
+import { mostTextLength } from "../../http/body/extent.ts";
+import { listField } from "../../http/body/list-field.ts";
 import { hint, officialObject } from "../fields/official.ts";
 
 /**
@@ -69,12 +72,21 @@ const sealedThinking = lazySchema((z) =>
   officialObject({ type: z.literal("redacted_thinking"), data: hint() }),
 );
 
+/** Written in slices, since it may be megabytes. */
+async function argumentsText(input: object, context: Zod.RefinementCtx): Promise<string> {
+  const json = await jsonText(input, mostTextLength);
+  if (json !== undefined) return json;
+  context.addIssue({ code: "custom", message: `expected at most ${mostTextLength} characters of JSON` });
+  return "{}";
+}
+
 const toolUse = lazySchema((z) =>
   officialObject({
     type: z.literal("tool_use"),
     id: z.string().min(1),
     name: z.string().min(1),
-    input: z.record(z.string(), z.unknown()).optional(),
+    /** As JSON text. */
+    input: z.record(z.string(), z.unknown()).transform(argumentsText).optional(),
     ...{ caller: hint(), toolset_name: hint(), cache_control: hint() },
   }),
 );

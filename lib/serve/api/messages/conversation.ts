@@ -20,8 +20,8 @@ function assistantMessage(blocks: readonly AssistantBlock[]): Message {
   const thoughts = blocks.flatMap((block) => (block.type === "thinking" ? [block.thinking] : []));
   const calls = blocks.flatMap((block) => {
     if (block.type !== "tool_use") return [];
-    const { id, name, input = {} } = block;
-    return [{ id, type: "function", function: { name, arguments: JSON.stringify(input) } }];
+    const { id, name, input = "{}" } = block;
+    return [{ id, type: "function", function: { name, arguments: input } }];
   });
   return {
     role: "assistant",

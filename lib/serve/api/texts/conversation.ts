@@ -1,7 +1,9 @@
 /** Conversations whose prompt is asked for, without a reply; `POST /apply-template` is one way. */
-import { listField } from "../../http/body/list-field.ts";
+
 import type { z } from "zod";
 import { lazySchema } from "../../../base/on-first-use.ts";
+import { jsonText } from "../../../base/slices/json-text.ts";
+import { listField } from "../../http/body/list-field.ts";
 import type { Call } from "../../http/call.ts";
 import type { Conversation, PromptOptions } from "../../reply/reply.ts";
 import { chatMessage, messagesOf } from "../chat/message.ts";
@@ -50,6 +52,7 @@ export function applyTemplateRoute(serving: Serving): (call: Call) => Promise<vo
   return async (call) => {
     const body = await call.read(conversationFields(), serving.limits);
     const { text } = textModelOf(serving, body.model);
-    call.answer({ prompt: text.prompt(conversationOf(body), promptOptionsOf(body)) });
+    const prompt = await text.prompt(conversationOf(body), promptOptionsOf(body));
+    await call.answerLong((await jsonText({ prompt })) ?? "");
   };
 }

@@ -12,7 +12,7 @@ const mostFields = 10_000;
 const most = { lists: 10_000, pairs: 100_000, values: 300_000 };
 
 /** Characters of JSON within a text, which is parsed at once. */
-const mostTextLength = 1 << 20;
+export const mostTextLength = 1 << 20;
 
 /** Bytes or characters that are looked at between two turns of others. */
 export const sliceLength = 1 << 16;

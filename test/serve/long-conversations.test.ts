@@ -1,0 +1,89 @@
+/** Conversations of any length have the prompts that their template makes of them, written on a thread of their own where they are long. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { promptText, replyBeginning } from "../../lib/serve/generation/conversation-prompt.ts";
+import { ModelStyle } from "../../lib/serve/reading/model-style.ts";
+import { type AskedPrompt, heldReply, writtenPrompt } from "../../lib/serve/reading/written-prompt.ts";
+import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
+import { idsOfPrompt, textOfPrompt } from "../../lib/text/tokenizers/spelt-marks.ts";
+import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
+import { checkpoint } from "./model/served.ts";
+
+const source =
+  "{{ tools | tojson if tools else '' }}{{ mood }}{% for m in messages %}{% if m.role == 'odd' %}{{ raise_exception('no odd ones') }}{% endif %}" +
+  "<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}" +
+  "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}{# </think> #}";
+const template = new ChatTemplate(source);
+const style = new ModelStyle(template);
+const tokenizer = await Tokenizer.load(checkpoint);
+const writer = { template, style, tokenizer };
+
+const many = Array.from({ length: 2000 }, (_, i) => ({
+  role: i % 2 ? "assistant" : "user",
+  content: `hi ${i}`,
+}));
+const [mark = ""] = tokenizer.specialTokens.keys();
+const call = { id: "a", type: "function", function: { name: "find", arguments: '{"a": "\\ud83d"}' } };
+const tools = Array.from({ length: 300 }, (_, i) => ({
+  ...{ name: `find_${i}`, description: "Finds.", strict: true },
+  parameters: { type: "object", properties: { a: { enum: [i, "b"] } }, required: ["a"] },
+}));
+const plain: Omit<AskedPrompt, "messages"> = {
+  ...{ continuesLast: false, tools: [], toolChoice: "auto", variables: { mood: "é\ud800😀" } },
+  addGenerationPrompt: true,
+};
+const asked: Readonly<Record<string, AskedPrompt>> = {
+  "thousands of messages": { ...plain, messages: many },
+  "a long text with marks": {
+    ...plain,
+    messages: [{ role: "user", content: `${"\ud83d😀x ".repeat(20_000)}${mark}` }],
+  },
+  "calls and tools": {
+    ...{ ...plain, tools, toolChoice: "required" },
+    held: { parallelToolCalls: true, constraint: undefined },
+    messages: [{ role: "user", content: "a" }, { role: "assistant", tool_calls: [call] }, ...many],
+  },
+  "a message that goes on": {
+    ...plain,
+    continuesLast: true,
+    messages: [...many, { role: "assistant", content: "and " }],
+  },
+};
+
+for (const [name, each] of Object.entries(asked))
+  test(`a long conversation has the prompt that it has where it is written at once: ${name}`, async () => {
+    const written = writtenPrompt(each, writer);
+    const whole = textOfPrompt(written);
+    assert.equal(await promptText(each, writer), whole);
+    const watched = {
+      ...writer,
+      template: Object.assign(Object.create(template), { render: () => assert.fail("here") }),
+    };
+    const { ids, end, constraint } = await replyBeginning(each, watched, { contextTokens: 1_000_000 });
+    assert.deepEqual(ids, idsOfPrompt(written, tokenizer));
+    assert.ok(whole.endsWith(end) && end.length >= 500, end);
+    assert.deepEqual(constraint, heldReply(each, writer, whole));
+  });
+
+test("a long conversation that the template refuses, and one that is too long, are refused as short ones are", async () => {
+  const options = { contextTokens: 1000 };
+  const odd = [...many, { role: "odd", content: "a" }];
+  const long = { ...plain, messages: many };
+  for (const messages of [odd, odd.slice(-1)])
+    await assert.rejects(replyBeginning({ ...plain, messages }, writer, options), {
+      ...{ code: "invalid_request", message: /^messages: .*no odd ones/ },
+    });
+  await assert.rejects(replyBeginning(long, writer, options), { code: "context_length_exceeded" });
+});
+
+test("others have their turn while a long conversation is written", async () => {
+  let isDone = false;
+  const text = promptText(asked["thousands of messages"] as AskedPrompt, writer).finally(() => {
+    isDone = true;
+  });
+  let numTurns = 0;
+  for (; !isDone; numTurns++) await nextTurn();
+  assert.ok(numTurns > 3, `${numTurns} turns`);
+  await text;
+});
