@@ -41,7 +41,7 @@ function anyValue(random: () => number, depth: number): unknown {
 test("values of all sizes are what JSON.parse makes of them, and what it refuses is refused", async () => {
   const random = randomNumbers(9);
   const wrong = [",", "]", "}", "[", '"', "x", "\\", ":", " 1 ", "{", "-", "\u0000"];
-  for (let i = 0; i < 3000; i++) {
+  for (let i = 0; i < 1000; i++) {
     const body = JSON.stringify(anyValue(random, 4), undefined, i % 3);
     const inSlices = (bytes: Buffer): Promise<unknown> => parseJson(bytes, new Extent(), 16 + (i % 50));
     assert.deepEqual(await inSlices(Buffer.from(body)), JSON.parse(body));
