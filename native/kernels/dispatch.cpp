@@ -5,8 +5,12 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdlib>
+#include <string_view>
 
+#include "base/error.h"
 #include "kernels/cpu/attention/attention_tiles.h"
 #include "kernels/cpu/products/amx.h"
 #include "kernels/isa.h"
@@ -17,6 +21,23 @@ namespace seekrl::kernels {
 #define SEEKRL_VERSION(name) reference::name,
 const KernelTable kPlainTable = {SEEKRL_KERNELS(SEEKRL_VERSION)};
 
+namespace {
+
+constexpr std::array kIsaNames = {"plain", "avx2", "avx512", "amx"};
+
+}  // namespace
+
+const char* isa_name(Isa isa) { return kIsaNames[static_cast<size_t>(isa)]; }
+
+Isa named_isa(const char* name) {
+  if (name == nullptr) return Isa::kAmx;
+  for (const Isa isa : {Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
+    if (std::string_view(name) == isa_name(isa)) return isa;
+  }
+  fail(ErrorCode::kArgument, "SEEKRL_MAX_CPU_ISA: expected avx2, avx512 or amx, got \"", name,
+       "\". Remedy: unset it to use all that the processor has.");
+}
+
 Isa best_isa() {
 #if defined(__x86_64__)
   // Every processor with AVX2 converts f16, too.
@@ -24,7 +45,8 @@ Isa best_isa() {
       __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
   const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
-  if (has_avx2) return has_avx512 ? Isa::kAvx512 : Isa::kAvx2;
+  if (has_avx512 && has_avx2) return has_amx() ? Isa::kAmx : Isa::kAvx512;
+  if (has_avx2) return Isa::kAvx2;
 #endif
   return Isa::kPlain;
 }
@@ -44,7 +66,7 @@ namespace {
 
 const KernelTable& table_of(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return kAvx512Table;
+  if (isa >= Isa::kAvx512) return kAvx512Table;
   if (isa == Isa::kAvx2) return kAvx2Table;
 #endif
   (void)isa;
@@ -52,7 +74,7 @@ const KernelTable& table_of(Isa isa) {
 }
 
 std::atomic<Isa>& chosen_isa() {
-  static std::atomic<Isa> chosen = best_isa();
+  static std::atomic<Isa> chosen = std::min(best_isa(), named_isa(std::getenv("SEEKRL_MAX_CPU_ISA")));
   return chosen;
 }
 
@@ -75,7 +97,7 @@ constexpr QuantTable kPlainQuantTable = {SEEKRL_QUANT_KERNELS(SEEKRL_VERSION)};
 const QuantTable& quant_table() {
 #if defined(__x86_64__)
   static const bool has_vnni = __builtin_cpu_supports("avx512vnni");
-  if (isa() == Isa::kAvx512 && has_vnni) return kAvx512VnniTable;
+  if (isa() >= Isa::kAvx512 && has_vnni) return kAvx512VnniTable;
   if (isa() != Isa::kPlain) return kAvx2QuantTable;
 #endif
   return kPlainQuantTable;
@@ -85,7 +107,7 @@ const QuantTable& quant_table() {
 
 Isa isa() { return chosen_isa().load(std::memory_order_relaxed); }
 
-bool has_tiles() { return isa() == Isa::kAvx512 && has_amx(); }
+bool has_tiles() { return isa() == Isa::kAmx; }
 
 void set_isa(Isa isa) { chosen_isa().store(isa); }
 

@@ -3,6 +3,7 @@
 #include <napi.h>
 #include <torch/version.h>
 
+#include "kernels/isa.h"
 #include "node/comm/comm_api.h"
 #include "node/environment.h"
 #include "node/guard.h"
@@ -19,6 +20,10 @@ namespace seekrl::node {
 namespace {
 
 Napi::Value torch_version(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), TORCH_VERSION); }
+
+Napi::Value instruction_set(const Napi::CallbackInfo& info) {
+  return guard(info.Env(), [&] { return Napi::String::New(info.Env(), kernels::isa_name(kernels::isa())); });
+}
 
 Napi::Value set_num_threads(const Napi::CallbackInfo& info) {
   return guard(info.Env(), [&] {
@@ -41,6 +46,7 @@ static Napi::Object load_addon(Napi::Env env, Napi::Object exports) {
   Mailbox::install(env);
   run_queues_for(env);
   exports["torchVersion"] = Napi::Function::New(env, torch_version);
+  exports["instructionSet"] = Napi::Function::New(env, instruction_set);
   exports["setNumThreads"] = Napi::Function::New(env, set_num_threads);
   exports["setErrorClass"] = Napi::Function::New(env, set_error_class);
   export_comm(env, exports);

@@ -91,7 +91,7 @@ export function pageOf({ outcomes, facts, byHand = [] }) {
     headline(rows),
     list([
       `Command: \`${facts.command}\`; commit ${facts.commit}; ${facts.date}`,
-      `Hardware: ${facts.hardware}; ${loadSentence(facts.others)}`,
+      `Hardware: ${facts.hardware}${facts.isa === undefined ? "" : `, both sides held to ${facts.isa}`}; ${loadSentence(facts.others)}`,
       `Versions: ${facts.versions}`,
       `Sizes: ${facts.form}; rounds: ${facts.rounds}; the two sides take turns, and who goes first changes from round to round. Peers have as many threads as SeekRL; of a peer's settings the fastest of the first round counts. Compiled variants (\`torch.compile\`) were not tried`,
     ]),

@@ -8,7 +8,8 @@
 import { comparedVectors } from "./vector-pairs.mjs";
 
 const threads = ["--threads", "{threads}"];
-const qwen = ["--shape", "qwen2.5-0.5b", "--dtype", "bfloat16"];
+const qwenOf = (dtype) => ["--shape", "qwen2.5-0.5b", "--dtype", dtype];
+const qwen = qwenOf("bfloat16");
 
 /** OpenMP's threads wait by spinning or asleep: which is faster depends on what else the machine does. */
 const waits = [
@@ -32,11 +33,11 @@ function generation(name, full, { quick, figures }) {
   };
 }
 
-function againstLlama(name, type, { weights, hasQuick = false }) {
-  const args = (numNew) => ["--prompt", "64", "--new", numNew, "--batch", "1", "--rounds", "1", ...threads];
+function againstLlama(name, type, { weights, batch = 1, prompt = 64, hasQuick = false }) {
+  const args = (numNew) => [...sampled(`${prompt}`, numNew, `${batch}`), ...["--rounds", "1", ...threads]];
   const ofLlama = (figure, key) => ({ ...figure, peers: [[key]] });
   return {
-    name: `generate: Qwen2.5-0.5B's sizes, ${name}, 1 sequence, against llama.cpp`,
+    name: `generate: Qwen2.5-0.5B's sizes, ${name}, ${batch} of ${prompt} tokens, against llama.cpp`,
     needs: ["node-llama-cpp"],
     ours: { bench: "engine/generate", args: [...qwen, ...(weights ? ["--weights", weights] : [])] },
     peer: {
@@ -44,7 +45,7 @@ function againstLlama(name, type, { weights, hasQuick = false }) {
       program: "bench/engine/generate_llama.mjs",
       args: ["--modules", "{node-llama-cpp}", "--type", type, "--file", `{cache}/random-${type}.gguf`],
     },
-    full: args("64"),
+    full: args("48"),
     quick: hasQuick ? args("16") : undefined,
     figures: [ofLlama(decoded, "decode"), ofLlama(read, "prefill")],
   };
@@ -116,6 +117,9 @@ const training = [
       },
     ]),
   }),
+  tuning("Qwen2.5-0.5B's sizes, f32", [...qwenOf("float32"), ...small], {
+    variants: underBothWaits([{ args: ["--batch", "2"] }]),
+  }),
   tuning("Qwen2.5-0.5B's sizes, adapter of rank 16, bf16", [...qwen, ...small, "--lora", "16"], {
     variants: underBothWaits([{ args: ["--batch", "2"] }]),
   }),
@@ -163,9 +167,18 @@ const generating = [
   generation("Qwen2.5-0.5B's sizes, bf16, a prompt of 2,048", [...qwen, ...sampled("2048", "2", "1")], {
     figures: [read],
   }),
-  againstLlama("bf16", "BF16", {}),
+  generation("Qwen2.5-0.5B's sizes, f32, 1 sequence", [...qwenOf("float32"), ...sampled("512", "24", "1")], {
+    figures: [decoded, read],
+  }),
+  generation("Qwen2.5-0.5B's sizes, f32, 8 sequences", [...qwenOf("float32"), ...sampled("64", "24", "8")], {
+    figures: [decoded],
+  }),
+  againstLlama("bf16", "BF16", { prompt: 512 }),
   againstLlama("int8", "Q8_0", { weights: "int8", hasQuick: true }),
-  againstLlama("int4", "Q4_0", { weights: "int4" }),
+  againstLlama("int8", "Q8_0", { weights: "int8", prompt: 512 }),
+  againstLlama("int8", "Q8_0", { weights: "int8", batch: 8 }),
+  againstLlama("int4", "Q4_0", { weights: "int4", prompt: 512 }),
+  againstLlama("int4", "Q4_0", { weights: "int4", batch: 8 }),
   rollout("small model, f32, with searches", [], true),
   rollout("Qwen2.5-0.5B's sizes, bf16, with searches", qwen, false),
 ];

@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { cacheRoot } from "../setup/libtorch.mjs";
 import { runChild } from "./children.mjs";
 import { commitOf, hardware, shareOfOthers, versions } from "./facts.mjs";
+import { heldTo } from "./held.mjs";
 import { measure } from "./measure.mjs";
 import { pageOf } from "./page.mjs";
 import { byHand, pairs } from "./pairs.mjs";
@@ -14,10 +15,11 @@ import { setUp } from "./setup.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-const usage = `npm run bench -- --peers [NAME...] [--quick] [--rounds N] [--out FILE]
+const usage = `npm run bench -- --peers [NAME...] [--quick] [--rounds N] [--isa avx2] [--out FILE]
   NAME      only comparisons whose name contains one of these (default: all, which takes hours)
   --quick   small sizes and one round: an impression within some minutes
   --rounds  rounds of each comparison (default 3)
+  --isa     holds both sides to this instruction set, where the processor has a later one
   --out     where the page is written (default runs/peers.md)
 `;
 
@@ -30,7 +32,8 @@ export function readChoice(args) {
     allowPositionals: true,
     options: {
       ...{ peers: { type: "boolean" }, quick: { type: "boolean", default: false } },
-      ...{ rounds: { type: "string" }, out: { type: "string", default: join("runs", "peers.md") } },
+      ...{ rounds: { type: "string" }, isa: { type: "string" } },
+      ...{ out: { type: "string", default: join("runs", "peers.md") } },
     },
   });
   const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
@@ -47,7 +50,8 @@ export function readChoice(args) {
     "npm run bench --",
     ...args.map((each) => (/[\s'"]/.test(each) ? JSON.stringify(each) : each)),
   ].join(" ");
-  return { rounds, chosen, command, form: values.quick ? "quick" : "full", out: values.out };
+  const form = values.quick ? "quick" : "full";
+  return { rounds, chosen, command, form, hold: heldTo(values.isa), out: values.out };
 }
 
 /** Why a pair is not measured, or undefined. */
@@ -76,12 +80,13 @@ async function outcomeOf(pair, context, others) {
 }
 
 /** Measures what was chosen, and writes the page anew after each pair, so that a comparison that is ended leaves what it has. */
-async function compare({ chosen, command, rounds, form, out }, { scratch, signal }) {
-  const run = (program, args, options = {}) => runChild(program, args, { ...options, signal });
+async function compare({ chosen, command, rounds, form, hold, out }, { scratch, signal }) {
+  const run = (program, args, { env, ...options } = {}) =>
+    runChild(program, args, { ...options, env: { ...hold?.env, ...env }, signal });
   const folder = join(cacheRoot(), "peers");
   await mkdir(folder, { recursive: true });
   const wanted = chosen.filter((pair) => pair[form] !== undefined).flatMap(({ needs }) => needs);
-  const place = await setUp(new Set(wanted), { folder, run, say, signal });
+  const place = await setUp(new Set(wanted), { folder, run, say, signal, hold });
   const values = {
     threads: `${availableParallelism()}`,
     rounds: `${rounds}`,
@@ -92,7 +97,15 @@ async function compare({ chosen, command, rounds, form, out }, { scratch, signal
   };
   const others = [];
   const facts = {
-    ...{ command, form, rounds, others, hardware: hardware(), date: new Date().toISOString().slice(0, 10) },
+    ...{
+      command,
+      form,
+      rounds,
+      others,
+      isa: hold?.isa,
+      hardware: hardware(),
+      date: new Date().toISOString().slice(0, 10),
+    },
     ...{ commit: await commitOf(root, run), versions: await versions(root, place, run) },
   };
   const outcomes = chosen.map((pair) => ({ pair, failed: "not reached: the comparison was ended before" }));

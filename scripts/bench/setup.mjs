@@ -1,7 +1,7 @@
 /** Sets up what peers need, each in a cache folder of its own kind: a virtual environment of Python, folders of npm. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { needs, withRequired } from "./needs.mjs";
 
@@ -55,11 +55,12 @@ async function installPip({ home, python }, name, { run, say }) {
   await writeFile(markerOf(home, name), wanted);
 }
 
-async function installNpm(folder, name, { run, say }) {
+/** Without the files that go beyond an instruction set to which all is held. */
+async function installNpm(folder, name, { run, say, hold }) {
   const { npm, npmOptions = [] } = needs[name];
   const wanted = JSON.stringify({ private: true, dependencies: npm });
   const digest = createHash("sha256").update(wanted).digest("hex").slice(0, 8);
-  const home = join(folder, `${name}-${digest}`);
+  const home = join(folder, [name, digest, ...(hold === undefined ? [] : [hold.isa])].join("-"));
   if (isThere(home, name, wanted)) return home;
   say(
     `installing ${Object.entries(npm)
@@ -71,6 +72,8 @@ async function installNpm(folder, name, { run, say }) {
   // Scripts of packages would fetch libraries for GPUs, or compile.
   const options = ["--ignore-scripts", "--no-audit", "--no-fund", ...npmOptions];
   await run("npm", ["install", ...options], { cwd: home });
+  for (const file of hold === undefined ? [] : await readdir(home, { recursive: true }))
+    if (hold.beyond.test(file)) await rm(join(home, file));
   await writeFile(markerOf(home, name), wanted);
   return home;
 }
@@ -81,7 +84,7 @@ async function installNpm(folder, name, { run, say }) {
  * @param names needs, as needs.mjs names them
  * @returns the interpreter, the folder of each need of npm, why others are missing
  */
-export async function setUp(names, { folder, run, say, signal, env = process.env }) {
+export async function setUp(names, { folder, run, say, signal, hold, env = process.env }) {
   const place = { python: undefined, homes: {}, missing: {} };
   let venv;
   for (const name of withRequired(names)) {
@@ -93,7 +96,7 @@ export async function setUp(names, { folder, run, say, signal, env = process.env
         place.python = (await venv).python;
         await installPip(await venv, name, { run, say });
       } else if (needs[name].npm !== undefined)
-        place.homes[name] = await installNpm(folder, name, { run, say });
+        place.homes[name] = await installNpm(folder, name, { run, say, hold });
       else import.meta.resolve(needs[name].ours);
     } catch (error) {
       if (signal?.aborted) throw error;

@@ -40,7 +40,11 @@ export interface Measured {
 }
 
 /** Starts a program and gives what it printed. */
-export type Run = (program: string, args: readonly string[]) => Promise<{ stdout: string }>;
+export type Run = (
+  program: string,
+  args: readonly string[],
+  options?: { readonly cwd?: string },
+) => Promise<{ stdout: string }>;
 
 interface Modules {
   pairs: { pairs: readonly Pair[]; byHand: readonly { name: string; why: string }[] };
@@ -62,6 +66,7 @@ interface Modules {
       options: object,
     ): Promise<{ python?: string; homes: Record<string, string>; missing: Record<string, string> }>;
   };
+  held: { heldTo(isa: string): object };
   children: {
     runChild(program: string, args: readonly string[], options: object): Promise<{ stdout: string }>;
   };
@@ -71,6 +76,7 @@ interface Modules {
       form: string;
       chosen: readonly Pair[];
       command: string;
+      hold?: { isa: string; env: Readonly<Record<string, string>> };
     };
     whyNot(pair: Pair, place: { form: string; missing: Record<string, string> }): string | undefined;
   };

@@ -63,6 +63,8 @@ test("a name chooses comparisons, and one that fits none is answered with those 
   assert.throws(() => readChoice(["--peers", "nothing like it"]), /sft: small model/);
   assert.throws(() => readChoice(["--peers", "--rounds", "0"]), /--rounds: expected a whole number/);
   assert.throws(() => readChoice(["--peers", "--fast"]), /--fast/);
+  assert.equal(readChoice(["--peers", "--isa", "avx2"]).hold?.env.SEEKRL_MAX_CPU_ISA, "avx2");
+  assert.throws(() => readChoice(["--peers", "--isa", "sse4"]), /--isa: expected avx2, got sse4/);
   const long = pairs.find((pair) => pair.quick === undefined);
   assert.ok(long);
   assert.equal(whyNot(long, { form: "quick", missing: {} }), "left out by --quick");

@@ -1,7 +1,7 @@
 /** Peers are set up or missed with a reason, asked in turns, ended with their children, and told on a page. */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -147,6 +147,26 @@ test("what cannot be set up is missing with its reason, and the rest is there an
   assert.equal(installed.length, 2);
   await setUp(["bm25s", "node-llama-cpp"], options);
   assert.equal(installed.length, 2);
+});
+
+test("what is held to an instruction set has a folder of its own, without libraries that go beyond it", async () => {
+  const { setUp } = await benchModule("setup");
+  const { heldTo } = await benchModule("held");
+  const folder = join(scratch, "held");
+  const installed: string[] = [];
+  const run: Run = async (_, __, { cwd = "" } = {}) => {
+    for (const name of ["haswell", "zen4"]) await writeFile(join(cwd, `libggml-cpu-${name}.so`), "");
+    installed.push(cwd);
+    return { stdout: "" };
+  };
+  const options = { folder, run, say: () => {}, env: {} };
+  await setUp(["node-llama-cpp"], options);
+  const { homes } = await setUp(["node-llama-cpp"], { ...options, hold: heldTo("avx2") });
+  const files = [...new Set(installed)].map((home) =>
+    readdirSync(home).filter((file) => file.endsWith(".so")),
+  );
+  assert.deepEqual(files, [["libggml-cpu-haswell.so", "libggml-cpu-zen4.so"], ["libggml-cpu-haswell.so"]]);
+  assert.equal(homes["node-llama-cpp"], installed[1]);
 });
 
 test("a Python that is too old, or none at all, is said of everything that needs it", async () => {

@@ -11,7 +11,8 @@ namespace seekrl::test {
 // Runs `body` with each instruction set this processor has.
 template <class Body>
 void with_each_isa(const Body& body) {
-  for (const kernels::Isa isa : {kernels::Isa::kPlain, kernels::Isa::kAvx2, kernels::Isa::kAvx512}) {
+  for (const kernels::Isa isa :
+       {kernels::Isa::kPlain, kernels::Isa::kAvx2, kernels::Isa::kAvx512, kernels::Isa::kAmx}) {
     if (isa > kernels::best_isa()) continue;
     kernels::set_isa(isa);
     body();

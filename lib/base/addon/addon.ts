@@ -12,6 +12,8 @@ import type { NativeBm25, NativeHashedEmbedder, NativeLexicon } from "./words.ts
 interface NativeProcess {
   /** Version of the libtorch the addon was built against, for example `2.13.0`. */
   torchVersion(): string;
+  /** Of the kernels in use, in SEEKRL_MAX_CPU_ISA's words; throws when that variable says something else. */
+  instructionSet(): string;
   /** What errors are made of from here on: `new errorClass(code, message)`. */
   setErrorClass(errorClass: new (code: ErrorCode, message: string) => Error): void;
   /** Bounds the threads of tensor work. */

@@ -19,6 +19,7 @@ type NameOf<Face> = {
 
 const names = {
   torchVersion: true,
+  instructionSet: true,
   setNumThreads: true,
   setErrorClass: true,
   ProcessGroupHandle: true,

@@ -60,6 +60,7 @@ function load(): Addon {
   const addon = open(folder, libraries);
   requireExports(addon, engine);
   addon.setErrorClass(NativeError);
+  addon.instructionSet();
   return addon;
 }
 
@@ -70,7 +71,7 @@ let loaded: Addon | undefined;
  *
  * @returns the same object every time
  * @throws ERR_STATE when there is none for this platform, it is not built, or cannot be loaded; ERR_FORMAT when a file of
- *   its package is damaged
+ *   its package is damaged; ERR_ARGUMENT when SEEKRL_MAX_CPU_ISA names no instruction set
  */
 export function native(): Addon {
   loaded ??= load();

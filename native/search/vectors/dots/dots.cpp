@@ -1,6 +1,7 @@
 // Chooses the kernels; NumKong's take one pair of vectors at a time.
 #include "search/vectors/dots/dots.h"
 
+#include "kernels/isa.h"
 #include "search/vectors/dots/pair_products.h"
 
 namespace seekrl::search {
@@ -8,7 +9,7 @@ namespace seekrl::search {
 namespace {
 
 const SeekrlPairProducts& products() {
-  static const SeekrlPairProducts chosen = seekrl_pair_products();
+  static const SeekrlPairProducts chosen = seekrl_pair_products(kernels::isa() <= kernels::Isa::kAvx2);
   return chosen;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "kernels/isa.h"
 #include "search/vectors/dots/kinds_avx512.h"
 
 namespace seekrl::search::avx512 {
@@ -114,9 +115,10 @@ void dots(const std::byte* const* rows, int64_t num_rows, const std::byte* const
 }  // namespace
 
 bool is_supported() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
-         __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512vpopcntdq");
+  return kernels::isa() >= kernels::Isa::kAvx512 && __builtin_cpu_supports("avx512f") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16") &&
+         __builtin_cpu_supports("avx512vpopcntdq");
 }
 
 Dots dots_of(Scalar scalar) {

@@ -83,8 +83,9 @@ static B1Product b1_product(nk_capability_t has) {
   return NULL;
 }
 
-SeekrlPairProducts seekrl_pair_products(void) {
-  const nk_capability_t has = nk_capabilities_();
+SeekrlPairProducts seekrl_pair_products(int is_avx2_most) {
+  const nk_capability_t more = nk_cap_skylake_k | nk_cap_icelake_k | nk_cap_genoa_k | nk_cap_alder_k;
+  const nk_capability_t has = nk_capabilities_() & (is_avx2_most ? ~more : ~(nk_capability_t)0);
   const SeekrlPairProducts products = {f32_product(has), bf16_product(has), i8_product(has), b1_product(has)};
   return products;
 }

@@ -15,8 +15,8 @@ typedef struct {
   void (*b1)(const unsigned char* a, const unsigned char* b, size_t n, unsigned* num_different);
 } SeekrlPairProducts;
 
-/* The fastest of this processor. */
-SeekrlPairProducts seekrl_pair_products(void);
+/* The fastest of this processor, or of those that need no more than AVX2. */
+SeekrlPairProducts seekrl_pair_products(int is_avx2_most);
 
 #ifdef __cplusplus
 }
