@@ -7,6 +7,7 @@
 #include "kernels/cpu/attention/fast_attention_bf16.h"
 #include "kernels/cpu/fast_rows.h"
 #include "kernels/cpu/products/fast_bf16.h"
+#include "kernels/cpu/products/fast_few_bf16.h"
 #include "kernels/cpu/products/fast_matmul.h"
 #include "kernels/table.h"
 

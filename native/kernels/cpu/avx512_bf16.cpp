@@ -6,6 +6,7 @@
 #include "kernels/cpu/attention/tile_attention.h"
 #include "kernels/cpu/products/amx.h"
 #include "kernels/cpu/products/fast_bf16.h"
+#include "kernels/cpu/products/fast_few_bf16.h"
 #include "kernels/cpu/products/fast_tiles.h"
 #include "kernels/table.h"
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/lanes.h"
-#include "kernels/cpu/products/fast_transpose.h"
+#include "kernels/cpu/products/fast_matmul.h"
 #include "kernels/products/bf16.h"
 
 namespace seekrl::kernels::SEEKRL_ISA {
@@ -131,37 +131,6 @@ inline void for_row_groups(int64_t m, const Body& body) {
   }
 }
 
-// 16 pairs of at most 16 rows, turned: [p] holds pair p of each row.
-#if defined(__AVX512F__)
-struct TurnedPairs {
-  __m512 pairs[16];
-
-#if defined(__AVX512BF16__)
-  Pairs operator[](int p) const { return {_mm512_castps_si512(pairs[p])}; }
-#else
-  Pairs operator[](int p) const { return widen_pairs(_mm512_castps_si512(pairs[p])); }
-#endif
-  void turn(const float* const (&rows)[kLanes], int64_t first) {
-    for (int r = 0; r < kLanes; ++r) pairs[r] = _mm512_loadu_ps(rows[r] + first);
-    transpose_16x16(pairs);
-  }
-  void turn_part(const float* const (&rows)[kLanes], int64_t first, int64_t num_rows, int64_t count) {
-    for (int r = 0; r < kLanes; ++r) pairs[r] = (r < num_rows ? load_first(rows[r] + first, count) : zeros()).all;
-    transpose_16x16(pairs);
-  }
-};
-#else
-struct TurnedPairs {
-  float pairs[kLanes * kLanes];
-
-  Pairs operator[](int p) const { return load_pairs(reinterpret_cast<const uint16_t*>(pairs + p * kLanes)); }
-  void turn(const float* const (&rows)[kLanes], int64_t first) { turn_part(rows, first, kLanes, kLanes); }
-  void turn_part(const float* const (&rows)[kLanes], int64_t first, int64_t num_rows, int64_t count) {
-    transpose_block(pairs, kLanes, rows, num_rows, first, count);
-  }
-};
-#endif
-
 // A weight that comes from memory is called into the second-level cache this many rows ahead: called into the first it
 // would not be there in time.
 inline constexpr int64_t kRowsAhead = 16;
@@ -172,120 +141,70 @@ inline void call_rows(const ValueRows& rows, int64_t i, int64_t count) {
   }
 }
 
-// A pair of bf16 moves as one f32 does.
-inline void row_pointers(const float* (&rows)[kLanes], const ValueRows& from, int64_t count) {
-  for (int64_t r = 0; r < count; ++r) rows[r] = reinterpret_cast<const float*>(from.data + r * from.stride);
-}
-
-// kRows x `columns` elements of C, at most 16 columns.
-template <int kRows>
-inline void multiply_few_pairs(float* c, int64_t c_stride, const ValueRows& a, const ValueRows& b, int64_t columns,
-                               int64_t k, const float* bias) {
-  const float* rows[kLanes];
-  row_pointers(rows, b, columns);
-  const Lanes start = bias == nullptr ? zeros() : load_first(bias, columns);
-  Lanes sums[kRows];
-  for (Lanes& sum : sums) sum = start;
-  TurnedPairs turned;
-  int64_t i = 0;
-  for (; columns == kLanes && i + kPairLanes <= k; i += kPairLanes) {
-    call_rows(b, i, kLanes);
-    turned.turn(rows, i / 2);
-    for (int p = 0; p < kLanes; ++p) {
-      for (int r = 0; r < kRows; ++r) {
-        sums[r] = add_products(sums[r], broadcast_pair(a.data + r * a.stride + i + 2 * p), turned[p]);
-      }
-    }
-  }
-  for (; i < k; i += kPairLanes) {
-    const int64_t count = k - i < kPairLanes ? (k - i) / 2 : kLanes;
-    turned.turn_part(rows, i / 2, columns, count);
-    for (int64_t p = 0; p < count; ++p) {
-      for (int r = 0; r < kRows; ++r) {
-        const Pairs factor = broadcast_pair(a.data + r * a.stride + i + 2 * p);
-        sums[r] = add_products(sums[r], factor, turned[static_cast<int>(p)]);
-      }
-    }
-  }
-  for (int r = 0; r < kRows; ++r) store_first(c + r * c_stride, sums[r], columns);
-}
-
-inline void few_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const ValueRows& b_NK, int64_t m,
-                       int64_t n, int64_t k, const float* bias_N) {
-  for (int64_t column = 0; column < n; column += kLanes) {
-    const int64_t columns = n - column < kLanes ? n - column : kLanes;
-    const ValueRows b = {b_NK.data + column * b_NK.stride, b_NK.stride};
-    with_count<kFewRowsOfPairs>(m, [&](auto rows) {
-      multiply_few_pairs<rows>(c_MN + column, c_stride, a_MK, b, columns, k,
-                               bias_N == nullptr ? nullptr : bias_N + column);
-    });
-  }
-}
-
 #if !defined(__AVX512F__)
 
-// Rows of A as f32, so that a factor is one load; so much of them along k stays in the first-level cache with a strip.
-inline constexpr int64_t kWidenedDepth = 256;
+// A panel and rows of A become f32 so deep at a time, and are multiplied as those of f32 are: 24 KB of the panel, which
+// stay in the first-level cache beside A and C.
+inline constexpr int64_t kWidenedDepth = 96;
 
+// Both values of each pair, the odd one first, as its product is added first.
 inline void widen_row(float* to, const uint16_t* from, int64_t count) {
   int64_t i = 0;
   for (; i + kPartLanes <= count; i += kPartLanes) {
-    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
-    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16)));
+    const __m128i pairs = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    const __m128i swapped = _mm_or_si128(_mm_slli_epi32(pairs, 16), _mm_srli_epi32(pairs, 16));
+    _mm256_storeu_ps(to + i, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(swapped), 16)));
   }
-  for (; i < count; ++i) to[i] = kernels::from_bf16(from[i]);
+  for (; i < count; ++i) to[i] = kernels::from_bf16(from[i ^ 1]);
 }
 
-// kRows x 16 elements of C, `count` columns of them: adds the products of `depth` values along k.
-template <int kRows>
-inline void multiply_strip(float* c, int64_t c_stride, const float* factors, const uint16_t* strip, int64_t pair_stride,
-                           int64_t count, int64_t depth, bool is_continued) {
-  Part sums[kRows][kLaneParts];
-  for (int r = 0; r < kRows; ++r) {
-    for (int p = 0; p < kLaneParts; ++p) {
-      const float* from = c + r * c_stride + p * kPartLanes;
-      sums[r][p] = is_continued ? load_first_part(from, count - p * kPartLanes) : broadcast_part(0);
-    }
-  }
+// 16 columns, a row of them for each value along k.
+inline void widen_strip(float* to, const uint16_t* strip, int64_t pair_stride, int64_t depth) {
   const __m256i upper = _mm256_set1_epi32(static_cast<int>(0xffff0000u));
   for (int64_t i = 0; i < depth; i += 2) {
-    const __m256i* pairs = reinterpret_cast<const __m256i*>(strip + i / 2 * pair_stride);
-    Part odd[kLaneParts], even[kLaneParts];
     for (int p = 0; p < kLaneParts; ++p) {
-      const __m256i both = _mm256_loadu_si256(pairs + p);
-      odd[p] = {_mm256_castsi256_ps(_mm256_and_si256(both, upper))};
-      even[p] = {_mm256_castsi256_ps(_mm256_slli_epi32(both, 16))};
-    }
-    for (int r = 0; r < kRows; ++r) {
-      const float* factor = factors + r * kWidenedDepth + i;
-      const Part first = broadcast_part(factor[0]), second = broadcast_part(factor[1]);
-      for (int p = 0; p < kLaneParts; ++p) sums[r][p] = fma(first, even[p], fma(second, odd[p], sums[r][p]));
-    }
-  }
-  for (int r = 0; r < kRows; ++r) {
-    for (int p = 0; p < kLaneParts; ++p) {
-      store_first(c + r * c_stride + p * kPartLanes, sums[r][p], count - p * kPartLanes);
+      const __m256i* pairs = reinterpret_cast<const __m256i*>(strip + i / 2 * pair_stride) + p;
+      const __m256i both = _mm256_loadu_si256(pairs);
+      float* part = to + i * kLanes + p * kPartLanes;
+      _mm256_storeu_ps(part, _mm256_castsi256_ps(_mm256_and_si256(both, upper)));
+      _mm256_storeu_ps(part + kLanes, _mm256_castsi256_ps(_mm256_slli_epi32(both, 16)));
     }
   }
 }
 
 inline void pair_matmul(float* c_MN, int64_t c_stride, const ValueRows& a_MK, const Panel& panel, int64_t m,
                         int64_t columns, int64_t k, Start start) {
-  alignas(32) float factors[kPairRows * kWidenedDepth];
-  for_row_groups(m, [&](int64_t row, auto rows) {
-    for (int64_t first = 0; first == 0 || first < k; first += kWidenedDepth) {
-      const int64_t depth = k - first < kWidenedDepth ? k - first : kWidenedDepth;
+  alignas(64) float values[kWidenedDepth * kPanelColumns];
+  alignas(64) float factors[kPairRows * kWidenedDepth];
+  for (int64_t first = 0; first == 0 || first < k; first += kWidenedDepth) {
+    const int64_t depth = k - first < kWidenedDepth ? k - first : kWidenedDepth;
+    const bool is_continued = first > 0 || start == Start::kSelf;
+    for (int64_t column = 0; column < columns; column += kLanes) {
+      const uint16_t* strip = panel.data + column / kLanes * panel.strip_stride + first / 2 * panel.pair_stride;
+      widen_strip(values + column * kWidenedDepth, strip, panel.pair_stride, depth);
+    }
+    for_row_groups(m, [&](int64_t row, auto rows) {
       for (int r = 0; r < rows; ++r) {
         widen_row(factors + r * kWidenedDepth, a_MK.data + (row + r) * a_MK.stride + first, depth);
       }
       for (int64_t column = 0; column < columns; column += kLanes) {
-        const uint16_t* strip = panel.data + column / kLanes * panel.strip_stride + first / 2 * panel.pair_stride;
-        multiply_strip<rows>(c_MN + row * c_stride + column, c_stride, factors, strip, panel.pair_stride,
-                             columns - column < kLanes ? columns - column : kLanes, depth,
-                             first > 0 || start == Start::kSelf);
+        float* c = c_MN + row * c_stride + column;
+        const int64_t count = columns - column < kLanes ? columns - column : kLanes;
+        const Tile tile = {c,
+                           c_stride,
+                           is_continued ? c : nullptr,
+                           c_stride,
+                           factors,
+                           kWidenedDepth,
+                           1,
+                           values + column * kWidenedDepth,
+                           kLanes,
+                           depth,
+                           count};
+        multiply_vectors(tile, rows, 1);
       }
-    }
-  });
+    });
+  }
 }
 
 #else
