@@ -2,7 +2,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "model/stored/parameter_memory.h"
 #include "model/stored/stored_weights.h"
 #include "ops/parallel.h"
+#include "ops/weight_memory.h"
 
 namespace seekrl::model {
 
@@ -110,7 +110,7 @@ at::Tensor Decoder::add(const std::string& name, at::IntArrayRef shape, const Ex
     slices_.emplace(name, slice);
   }
   const auto options = at::TensorOptions(device_).dtype(dtype_);
-  parameters_.push_back({name, is_unread_ ? without_memory(own, options) : at::zeros(own, options)});
+  parameters_.push_back({name, is_unread_ ? without_memory(own, options) : ops::zero_weight(own, options)});
   return parameters_.back().value;
 }
 

@@ -4,7 +4,6 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include "kernels/products/bf16.h"
 #include "ops/parallel.h"
 #include "ops/scratch.h"
+#include "ops/weight_memory.h"
 
 namespace seekrl::ops {
 
@@ -57,7 +57,7 @@ QuantWeight::QuantWeight(QuantKind kind, int64_t n, int64_t k, at::Device device
   require(device.is_cpu() || k % 8 == 0, ErrorCode::kShape, "quantised weights on ", device,
           ": expected inputs that are a multiple of 8, got ", k);
   const auto zeros = [&](at::IntArrayRef shape, at::ScalarType dtype) {
-    return at::zeros(shape, at::device(device).dtype(dtype));
+    return zero_weight(shape, at::device(device).dtype(dtype));
   };
   if (kind == QuantKind::kNf4) {
     if (!device.is_cpu()) gpu_levels_ = levels_on(device);
