@@ -58,8 +58,10 @@ function addWord(form: string, language: Language, { terms, stops }: Terms): voi
   if (rules.isSmall(form)) stops.push(`=${foldAccents(form)}`);
 }
 
-/** Within one token, between the words of a title of stop words; a code point that no text has. */
+/** Before, between and behind the words of a title of stop words, which is one token; a code point that is no character. */
 const joint = "\ufdd0";
+const titleToken = /^\ufdd0(?:[^\ufdd0]+\ufdd0){2,}$/;
+const wordsOfTitle = (token: string): string[] => token.slice(1, -1).split(joint);
 
 /** Cuts a text. */
 export function meaningOf(
@@ -68,8 +70,8 @@ export function meaningOf(
 ): Meaning {
   if (rules === 1) return firstMeaning(text);
   // As native/search/words/bm25_builder.cpp has it of a whole title.
-  if (text.includes(joint))
-    return { words: [], terms: [], letters: [`=${text.split(joint).join("=")}`], stops: [] };
+  if (titleToken.test(text))
+    return { words: [], terms: [], letters: [`=${wordsOfTitle(text).join("=")}`], stops: [] };
   const forms = formsOf(text, language);
   const found: Terms = { terms: [], letters: [], stops: [] };
   for (const form of forms) {
@@ -124,12 +126,10 @@ function titlesIn(query: string, analyser: Analyser): string[] {
     const others = isSmall.indexOf(false, first);
     const end = Math.min(others < 0 ? forms.length : others, first + maxTitleWords);
     const counts = Array.from({ length: Math.max(0, end - first - 1) }, (_, i) => i + 2);
-    return counts.map((count) =>
-      forms
-        .slice(first, first + count)
-        .map(foldAccents)
-        .join(joint),
-    );
+    return counts.map((count) => {
+      const words = forms.slice(first, first + count).map(foldAccents);
+      return ["", ...words, ""].join(joint);
+    });
   });
 }
 
@@ -138,7 +138,7 @@ export const queryText = (query: string, analyser: Analyser): string =>
   [query, ...titlesIn(query, analyser)].join(" ");
 
 /** A query's words one by one. */
-export interface QueryWords {
+interface QueryWords {
   /** Those that count, each as often as it stands there. */
   readonly words: readonly string[];
   /** Titles of stop words that it may name, each as one word. */
@@ -158,4 +158,5 @@ export function queryWords(query: string, analyser: Analyser = usualAnalyser): Q
 }
 
 /** How such a title is shown. */
-export const shownTitle = (title: string): string => title.replaceAll(joint, " ");
+export const shownTitle = (title: string): string =>
+  titleToken.test(title) ? wordsOfTitle(title).join(" ") : title;
