@@ -35,11 +35,12 @@ export type { BootstrapOptions, Interval } from "./evaluate/statistics/bootstrap
 export { calibrateSigma, type JudgedAnswer } from "./evaluate/statistics/calibrate-sigma.ts";
 export { type Attempt, meanPassAtK, passAtK } from "./evaluate/statistics/pass-at-k.ts";
 export type { SignTest } from "./evaluate/statistics/sign-test.ts";
-export { Adapter, type AdapterShape, type LoraOptions } from "./model/adapter.ts";
+export { Adapter } from "./model/adapter.ts";
 export type { DecoderConfig, DecoderShape } from "./model/config/config.ts";
 export type { Architecture } from "./model/config/families.ts";
 export type { LayerType } from "./model/config/layers.ts";
 export type { RopeScaling } from "./model/config/rope.ts";
+export type { AdapterShape, LoraOptions } from "./model/form/lora-options.ts";
 export {
   type CreateOptions,
   type LoadOptions,

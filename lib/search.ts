@@ -53,6 +53,7 @@ export {
   type QdrantSearchOptions,
   qdrantSearch,
 } from "./stores/qdrant.ts";
+export type { Language } from "./text/analysis/languages.ts";
 export type { DiskCacheOptions } from "./web/disk-cache.ts";
 export type { DownloadLimits } from "./web/download.ts";
 export type { WebEngine } from "./web/engines.ts";

@@ -51,6 +51,8 @@ export interface Command {
   readonly isService?: boolean;
   /** Its processes know each other: `seekrl launch` runs several of it, and of others one. @default false */
   readonly knowsRanks?: boolean;
+  /** Models and encoders that its folders name are not used by it. @default false */
+  readonly ignoresNames?: boolean;
   /** Where it goes on when it is called again after Ctrl-C: completes "the same command goes on". */
   readonly goesOn?: string;
   run(options: unknown, io: CommandIo): Promise<void>;
@@ -68,6 +70,7 @@ interface CommandParts<Options extends z.ZodObject> {
   readonly isBefore?: string;
   readonly isService?: boolean;
   readonly knowsRanks?: boolean;
+  readonly ignoresNames?: boolean;
   readonly goesOn?: string;
   readonly run: (options: z.output<Options>, io: CommandIo) => Promise<void>;
 }

@@ -142,9 +142,6 @@ async function runTyped(
   if (signal.aborted && !each.isService) throw new Interrupted();
 }
 
-/** Commands that read no more of an index than its own files. */
-const onlyEdits = /^index (?!add|build)/;
-
 async function runWithPaths(
   each: Command,
   options: Values,
@@ -152,7 +149,7 @@ async function runWithPaths(
   io: CommandIo,
 ): Promise<void> {
   const here = await withLocalPaths(options, fields, io);
-  if (!onlyEdits.test(each.name)) await requireOwnNames(here, io);
+  if (each.ignoresNames !== true) await requireOwnNames(here, io);
   await each.run(here, io);
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { packageRoot } from "../../lib/base/package-root.ts";
-import type { LoraOptions } from "../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../lib/model/form/lora-options.ts";
 import type { QueryMode } from "../../lib/text/observation.ts";
 import { kGuessingHabits, kReadingHabits } from "../world/recipes/patchy-teaching.ts";
 import { imitate } from "./imitation.ts";

@@ -4,7 +4,7 @@ import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
 import { readJsonRows } from "../../lib/data/files/jsonl.ts";
 import { type LocalPolicy, openLocalPolicy } from "../../lib/engine/local-policy.ts";
-import type { LoraOptions } from "../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../lib/model/form/lora-options.ts";
 import { agentPartsOf } from "../../lib/recipes/plan.ts";
 import { type Recipe, recipeTotalReward } from "../../lib/recipes/recipe.ts";
 import { latestCheckpoint } from "../../lib/train/run/checkpoint.ts";

@@ -44,7 +44,7 @@ export type * from "./api/trajectories.ts";
 export type ApiRoot = "/api/studio";
 
 /** What a studio can do. */
-export interface Capabilities {
+interface Capabilities {
   /** A model server answers on the same origin: `GET /v1/models` lists what can be talked to. */
   readonly serve: boolean;
   /** Feedback of a conversation is taken at `POST /v1/feedback`. */

@@ -1,6 +1,6 @@
 /** The formats of the published data sets, one row of a table each: where question, answers and id stand. */
 import { SeekError } from "../base/errors.ts";
-import { parseJson } from "./files/exact-json.ts";
+import { parseExactJson } from "../base/files/exact-json.ts";
 import { hotpotDocuments, longBenchDocuments, musiqueDocuments } from "./contexts.ts";
 import { has, idColumn, isObject, memberRow, shown, textsColumn } from "./files/columns.ts";
 import { type JsonRow, rowError, textColumn } from "./files/jsonl.ts";
@@ -56,7 +56,7 @@ function popAnswers(row: JsonRow): readonly string[] {
   const written = textColumn(row, "possible_answers");
   let answers: unknown;
   try {
-    answers = parseJson(written);
+    answers = parseExactJson(written);
   } catch {
     throw rowError(row, `column "possible_answers": a JSON list`, shown(written));
   }

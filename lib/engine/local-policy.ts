@@ -1,5 +1,6 @@
 /** A policy of this machine: a model's weights, or an adapter on them, with engine, tokenizer and chat template. */
-import { Adapter, type LoraOptions } from "../model/adapter.ts";
+import { Adapter } from "../model/adapter.ts";
+import type { LoraOptions } from "../model/form/lora-options.ts";
 import { type LoadOptions, Model } from "../model/model.ts";
 import type { Policy } from "../model/policy.ts";
 import { ChatTemplate } from "../text/templates/chat-template.ts";

@@ -52,7 +52,7 @@ export class Sequence {
   readonly #tokens: TokenList;
   #pending: PendingSpan | undefined;
   #isClosed = false;
-  /** A constraint is compiled for a span that has not begun. */
+  /** A constraint is read for a span that has not begun. */
   #isOpening = false;
 
   /** Use {@link Engine.open} or {@link Sequence.fork}. @internal */
@@ -249,10 +249,10 @@ export class Sequence {
     try {
       const matcher = await unlessAborted(opened, signal);
       if (!signal?.aborted && !this.#isClosed) return matcher;
-      // It compiles to its end, for the next span that is held to it.
+      // It is read to its end, for the next span that is held to it.
       opened.then((late) => late.close()).catch(() => {});
       if (!this.#isClosed) return undefined;
-      throw new SeekError("ERR_ABORTED", "sequence: closed while its constraint was compiled");
+      throw new SeekError("ERR_ABORTED", "sequence: closed while its constraint was read");
     } finally {
       this.#isOpening = false;
     }

@@ -6,6 +6,7 @@ import { SeekError, throwIfAborted } from "../base/errors.ts";
 import { Bm25Index } from "../search/bm25.ts";
 import { distinctSearch } from "../search/distinct.ts";
 import type { Search } from "../search/search.ts";
+import { maxGpuCandidates } from "../search/vector-index.ts";
 import { findBuildPlan } from "./build-plan.ts";
 import { nextSegment } from "./change.ts";
 import { type FolderEmbedder, openEmbedder } from "./embedders.ts";
@@ -211,11 +212,8 @@ async function openLatest(
   }
 }
 
-/** A GPU keeps at most so many candidates of a query. */
-const maxOnGpu = 1000;
-
 function depthFor({ vectorsDevice, overFetch = 1 }: OpenIndexOptions): { readonly depth?: number } {
-  return vectorsDevice === "cuda" ? { depth: Math.floor(maxOnGpu / overFetch) } : {};
+  return vectorsDevice === "cuda" ? { depth: Math.floor(maxGpuCandidates / overFetch) } : {};
 }
 
 function checkTopK(topK: number): void {

@@ -2,14 +2,7 @@
 import { join } from "node:path";
 import type { NativeAdapter } from "../base/addon/models.ts";
 import { native } from "../base/addon/native.ts";
-import {
-  checkArgument,
-  checkOptions,
-  countKind,
-  numberIn,
-  type OptionKinds,
-  wholeKind,
-} from "../base/check-options.ts";
+import { checkArgument, checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files/files.ts";
 import { pinnedModel } from "../base/files/hub-cache.ts";
@@ -19,6 +12,7 @@ import { baseNote } from "./base-form.ts";
 import type { DecoderConfig } from "./config/config.ts";
 import { checkContext } from "./config/context.ts";
 import { checkTargets, defaultRank } from "./form/adapter-size.ts";
+import { type AdapterShape, type LoraOptions, loraKinds, scaleText } from "./form/lora-options.ts";
 import { shortTargets, targetProjections } from "./form/target-modules.ts";
 import { areModules, moduleNames, splitFusedPairs } from "./fused.ts";
 import type { Model } from "./model.ts";
@@ -30,37 +24,6 @@ import {
   readPeftConfig,
 } from "./peft-config.ts";
 import { readSafetensorsHeader, safetensorsHeader } from "./safetensors.ts";
-
-/** The size of an adapter, and what it is put on. */
-export interface LoraOptions {
-  /** Width of what is trained of each projection; at most that of the widest one. @default 16 */
-  readonly rank?: number | undefined;
-  /** What is added counts `alpha / rank`. @default 2 * rank */
-  readonly alpha?: number | undefined;
-  /** Projections by their names, or by what stands behind a dot of them, such as `q_proj`. @default "all-linear" */
-  readonly targets?: readonly string[] | "all-linear" | undefined;
-  /** What is added counts `alpha / sqrt(rank)` (arXiv 2312.03732). @default false */
-  readonly rankStabilised?: boolean | undefined;
-  /** Of the random half; the other is zero. @default 0 */
-  readonly seed?: number | undefined;
-}
-
-const loraKinds: OptionKinds<LoraOptions> = {
-  rank: countKind,
-  alpha: numberIn({ above: 0 }),
-  targets: (name, value) => checkArgument(name, value, Array.isArray(value) ? "list" : ["all-linear"]),
-  rankStabilised: "boolean",
-  seed: wholeKind,
-};
-
-/** An adapter's shape, as it is stored and compared. */
-export interface AdapterShape {
-  readonly rank: number;
-  readonly alpha: number;
-  readonly rankStabilised: boolean;
-  /** In order of their names. */
-  readonly targets: readonly string[];
-}
 
 interface Parts {
   readonly handle: NativeAdapter;
@@ -312,12 +275,4 @@ export class Adapter {
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }
-}
-
-function scaleText({
-  rank,
-  alpha,
-  rankStabilised,
-}: Pick<PeftConfig, "rank" | "alpha" | "rankStabilised">): string {
-  return `rank ${rank} and alpha ${alpha}${rankStabilised ? ", rank-stabilised" : ""}`;
 }

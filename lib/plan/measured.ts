@@ -8,7 +8,7 @@ export interface MeasuredPoint {
 }
 
 /** What was measured of one process, on texts as long as the step's; sizes of points increase. */
-export interface MeasuredParts {
+interface MeasuredParts {
   /** A token of each of so many sequences. */
   readonly decode: readonly MeasuredPoint[];
   /** Prompts and observations of so many tokens, by an engine. */

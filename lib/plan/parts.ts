@@ -4,14 +4,14 @@ import type { Device } from "./machine.ts";
 import { activeWeights, cacheBytesPerToken, forwardFlops, headWeights, type TokenWork } from "./work.ts";
 
 /** Sequences that generate together. */
-export interface DecodeWork {
+interface DecodeWork {
   readonly sequences: number;
   /** Keys that each sees on average. */
   readonly context: number;
 }
 
 /** A micro-batch. */
-export interface TrainWork extends TokenWork {
+interface TrainWork extends TokenWork {
   /** Share of the layers whose forward pass runs twice. */
   readonly recomputed: number;
 }
@@ -41,7 +41,7 @@ export const utilisation = { train: 0.45, forward: 0.6, memory: 0.85 } as const;
 export const launches = { kernelSeconds: 2.3e-6, perLayer: 9, hostSeconds: 0.15e-3 } as const;
 
 /** The form of the weights, and of what is trained. */
-export interface TrainedForm {
+interface TrainedForm {
   /** Of the weights that a pass reads, on one device. */
   readonly weightBytes: number;
   readonly isAdapter: boolean;

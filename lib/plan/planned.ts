@@ -17,7 +17,7 @@ export interface RatedLayout extends LaidOut {
 }
 
 /** A cluster on which a training fits. */
-export interface LargerCluster {
+interface LargerCluster {
   readonly devices: number;
   readonly best: RatedLayout;
 }

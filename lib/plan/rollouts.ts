@@ -5,7 +5,7 @@ import type { Parts } from "./parts.ts";
 import type { Workload } from "./workload.ts";
 
 /** Rollouts of one engine. */
-export interface EngineRollouts {
+interface EngineRollouts {
   readonly questions: number;
   /** Sequences that have room at once. */
   readonly room: number;

@@ -2,7 +2,7 @@
 import type { Recipe } from "../recipes/recipe.ts";
 
 /** Lengths of the texts of a step, in tokens. */
-export interface TextLengths {
+interface TextLengths {
   /** What the samples of a question share. */
   readonly promptTokens: number;
   /** Searches before the answer. */
@@ -35,7 +35,7 @@ export interface Workload extends TextLengths {
 }
 
 /** Sums over the texts of a step. */
-export interface TextSums {
+interface TextSums {
   readonly sequences: number;
   /** Of one text. */
   readonly length: number;

@@ -1,6 +1,6 @@
 /** What a recipe is: plain options that fit together. */
 import { defined } from "../base/defined.ts";
-import type { LoraOptions } from "../model/adapter.ts";
+import type { LoraOptions } from "../model/form/lora-options.ts";
 import type { GroupReward } from "../reward/group.ts";
 import type { Reward, TokenReward } from "../reward/reward.ts";
 import type { Format } from "../rollout/formats/format.ts";

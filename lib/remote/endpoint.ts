@@ -1,8 +1,8 @@
 /** An HTTP server that answers JSON: requests in, checked answers out. */
 import type { z } from "zod";
 import { SeekError } from "../base/errors.ts";
+import { parseExactJson } from "../base/files/exact-json.ts";
 import { firstIssue } from "../base/parsed.ts";
-import { parseJson } from "../data/files/exact-json.ts";
 import { attempt, excerpt, type WireRequest } from "./attempt.ts";
 import { Fault, mayPass } from "./fault.ts";
 import { Guard, type TransportOptions } from "./guard.ts";
@@ -117,7 +117,7 @@ export class Endpoint {
   #parse<Answer>(text: string, url: URL, expect: z.ZodType<Answer>): Answer {
     let json: unknown;
     try {
-      json = parseJson(text);
+      json = parseExactJson(text);
     } catch (cause) {
       const got = excerpt(text, this.#secrets) || "nothing";
       throw new Fault(`${shownUrl(url)}: expected JSON, got ${got}`, { cause });

@@ -71,7 +71,7 @@ export function printable(text: string): string {
  * @param config - of the record; the file of tools that it names is read, and nothing else
  * @returns programs first, then addresses, variables of the environment and paths
  */
-export async function namedLines(config: Settings): Promise<string[]> {
+async function namedLines(config: Settings): Promise<string[]> {
   const own = namedBelow(config, "");
   const tools = typeof config.tools === "string" ? await namedByTools(config.tools) : [];
   const all = [...tools, ...own].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
@@ -82,7 +82,7 @@ export async function namedLines(config: Settings): Promise<string[]> {
 }
 
 /** Why a record is not acted upon: what it names, and the remedy. */
-export async function foreignRecord(path: string, config: Settings, remedy: string): Promise<string> {
+export async function foreignRecordMessage(path: string, config: Settings, remedy: string): Promise<string> {
   const lines = (await namedLines(config)).map((line) => `  ${line}`);
   const named = lines.length === 0 ? "it names no program, address or path" : "it names";
   const what = `${path}: not as a command of this user wrote it on this machine, but somebody else's or edited`;

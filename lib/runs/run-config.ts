@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { findText } from "../base/files/regular-file.ts";
 import { isOwnRecord, recordFile } from "../train/run/run-record.ts";
-import type { Settings } from "../train/run/settings.ts";
+import { type Settings, valuesByPath } from "../train/run/settings.ts";
 
 /** One option, its value as JSON. */
 export interface ConfigOption {
@@ -55,7 +55,9 @@ async function readText(folder: string): Promise<{ text: string; config: Setting
 
 /** Options by their paths, sorted; a list is one value. */
 export function optionsByPath(config: Settings | undefined): ConfigOption[] {
-  return valuesBelow(config ?? {}, "").sort((a, b) => (a.path < b.path ? -1 : 1));
+  const values = valuesByPath(config ?? {}, "", Array.isArray).filter(([, value]) => value !== undefined);
+  const options = values.map(([path, value]) => ({ path, value: JSON.stringify(value) }));
+  return options.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
 /** The options that only one of two has, or that differ, and how many are the same. */
@@ -74,11 +76,4 @@ export function configDifferences(
 
 function isNested(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
-}
-
-function valuesBelow(config: Settings, above: string): ConfigOption[] {
-  return Object.entries(config).flatMap(([key, value]) => {
-    if (isNested(value) && !Array.isArray(value)) return valuesBelow(value, `${above}${key}.`);
-    return value === undefined ? [] : [{ path: above + key, value: JSON.stringify(value) }];
-  });
 }

@@ -87,8 +87,8 @@ export interface VectorSearchOptions {
   readonly allowed?: Uint8Array;
 }
 
-/** Candidates of a query on a GPU. */
-const maxGpuCandidates = 1000;
+/** A GPU keeps at most so many candidates of a query. */
+export const maxGpuCandidates = 1000;
 
 /** Vectors that another index gives at a time: progress and cancellation come between. */
 const rowsAtOnce = 2048;

@@ -101,7 +101,7 @@ function isComparable({ advantage }: Algorithm, members: number, baseline: numbe
 }
 
 /** The ranks that roll out together. */
-export interface RolloutRanks {
+interface RolloutRanks {
   readonly processGroup: ProcessGroup;
   /** Of the run among all that the group ever does. */
   readonly name: string;

@@ -9,7 +9,7 @@ import { isRight } from "./rl-metrics.ts";
 import type { RewardedRollout, SampledRollout } from "./step-rollouts.ts";
 
 /** What the trainer knows of the tokens of one trajectory, one entry a row. */
-export interface LearntTokens extends Pick<TrainSequence, "advantages" | "rolloutLogprobs"> {
+interface LearntTokens extends Pick<TrainSequence, "advantages" | "rolloutLogprobs"> {
   /** By the trainer before the update, as the entropies are. */
   readonly logprobs?: Float32Array | undefined;
   readonly entropies?: Float32Array | undefined;

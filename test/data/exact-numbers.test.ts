@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { parquetWriteBuffer } from "hyparquet-writer";
-import { parseJson } from "../../lib/data/files/exact-json.ts";
+import { parseExactJson } from "../../lib/base/files/exact-json.ts";
 import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { scoreAnswers } from "../../lib/evaluate/score-answers.ts";
@@ -22,7 +22,7 @@ const parquet = (columns: object): Uint8Array =>
   new Uint8Array(parquetWriteBuffer({ columnData: columns as never }));
 
 test("whole numbers are read as they are written, at any place in JSON", () => {
-  const read = (text: string): unknown => parseJson(text);
+  const read = (text: string): unknown => parseExactJson(text);
   for (const id of ids) {
     assert.equal(read(id), id);
     assert.deepEqual(read(`{"a": [1, ${id}], "b":{"c":${id}}}`), { a: [1, id], b: { c: id } });

@@ -11,6 +11,12 @@ interface Foreign {
   readonly instead: string;
 }
 
+/** Why a name is not used; what would be obeyed or hidden by a terminal is escaped. */
+export function foreignNameMessage(what: string, remedy: string): string {
+  const shown = JSON.stringify(what).slice(1, -1);
+  return `${shown}, which no command of this user wrote on this machine. Remedy: ${remedy}`;
+}
+
 /** The model of an adapter's folder that stands for both; one of the hub is fetched by its name, as peft does. */
 async function modelOfAdapter(folder: unknown): Promise<Foreign | undefined> {
   if (typeof folder !== "string" || !existsSync(join(folder, adapterConfigFile))) return undefined;
@@ -48,7 +54,6 @@ export async function requireOwnNames(options: Values, { trust }: Pick<CommandIo
   for (const found of [...models.map(modelOfAdapter), encoderOfIndex(options.index)]) {
     const foreign = await found;
     if (foreign === undefined) continue;
-    const what = `${JSON.stringify(foreign.what).slice(1, -1)}, which no command of this user wrote on this machine`;
-    throw new UsageError(`${what}. Remedy: --trust, or ${foreign.instead}`);
+    throw new UsageError(foreignNameMessage(foreign.what, `--trust, or ${foreign.instead}`));
   }
 }

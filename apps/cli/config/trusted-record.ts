@@ -1,6 +1,6 @@
 /** Options that a run's folder brings along: acted upon where this user's own command wrote them, or when told so. */
 import { parseConfigText } from "../../../lib/data/files/config-text.ts";
-import { foreignRecord } from "../../../lib/runs/named-in-record.ts";
+import { foreignRecordMessage } from "../../../lib/runs/named-in-record.ts";
 import { isOwnRecord, isRecord } from "../../../lib/train/run/run-record.ts";
 import { isValues } from "../assignments.ts";
 import { type CommandIo, UsageError } from "../command.ts";
@@ -19,7 +19,7 @@ export async function requireOwnRecord(path: string, { trust }: Pick<CommandIo, 
   if (config === undefined || !(await isRecord(path, text, config)) || (await isOwnRecord(text, config)))
     return;
   throw new UsageError(
-    `--config ${await foreignRecord(path, config, "--trust, where all of that may be used")}`,
+    `--config ${await foreignRecordMessage(path, config, "--trust, where all of that may be used")}`,
   );
 }
 

@@ -5,6 +5,8 @@ import { SeekError } from "../../../lib/base/errors.ts";
 import type { RecipeParts } from "../../../lib/recipes/named-recipe.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { readRecord } from "../../../lib/runs/run-config.ts";
+import { recordFile } from "../../../lib/train/run/run-record.ts";
+import { foreignNameMessage } from "../config/named-elsewhere.ts";
 import { type AgentOptions, recipeOf } from "../options/agent-options.ts";
 import { type RecipeChoice, recipeSchema } from "../options/recipe-options.ts";
 import type { PolicyFolders } from "./local-policy.ts";
@@ -75,9 +77,9 @@ async function recipeOfRun({
     const parsed = recipeSchema.safeParse(recipe);
     if (!parsed.success) {
       const remedy = "Remedy: --recipe NAME";
-      throw new SeekError("ERR_FORMAT", `${join(run, "config.yaml")}: recipe: not one of train. ${remedy}`);
+      throw new SeekError("ERR_FORMAT", `${join(run, recordFile)}: recipe: not one of train. ${remedy}`);
     }
-    if (!isOwn) refusePromptFile(parsed.data, join(run, "config.yaml"));
+    if (!isOwn) refusePromptFile(parsed.data, join(run, recordFile));
     return {
       choice: parsed.data,
       told: `asked by ${parsed.data.name}'s recipe, as it was trained in ${run}`,
@@ -89,9 +91,8 @@ async function recipeOfRun({
 /** A prompt's file that somebody else may have named. @throws ERR_STATE */
 function refusePromptFile(choice: RecipeChoice, from: string): void {
   if (!("promptFile" in choice) || choice.promptFile === undefined) return;
-  const path = JSON.stringify(choice.promptFile);
-  const what = `${from}: path recipe.promptFile: ${path}, which no command of this user wrote on this machine`;
-  throw new SeekError("ERR_STATE", `${what}. Remedy: --recipe ${choice.name},promptFile=FILE`);
+  const what = `${from}: path recipe.promptFile: ${choice.promptFile}`;
+  throw new SeekError("ERR_STATE", foreignNameMessage(what, `--recipe ${choice.name},promptFile=FILE`));
 }
 
 /** The run that a folder with a run's name for it would be of. */

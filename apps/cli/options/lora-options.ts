@@ -1,7 +1,7 @@
 /** Options of LoRA: whether an adapter is trained in place of the weights, and of what size. */
 import { z } from "zod";
 import { defined } from "../../../lib/base/defined.ts";
-import type { LoraOptions } from "../../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../../lib/model/form/lora-options.ts";
 import { inGroup } from "../fields.ts";
 
 const lora = z.strictObject({

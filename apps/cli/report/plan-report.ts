@@ -17,7 +17,7 @@ export interface Outcome extends Plan {
 }
 
 /** What a plan is about. */
-export interface PlanShown {
+interface PlanShown {
   readonly model: string;
   readonly gpu: string;
   readonly gpusPerMachine: number;
@@ -32,7 +32,7 @@ const digits = (value: number): string =>
 const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(1);
 
 /** A layout in words; with a star where it is not there yet. */
-export function layoutText({ layout, isThere }: Pick<RatedLayout, "layout" | "isThere">): string {
+function layoutText({ layout, isThere }: Pick<RatedLayout, "layout" | "isThere">): string {
   const { zero, tensor, rolloutDevices }: Layout = layout;
   const parts = [`ZeRO ${zero}`];
   if (tensor > 1) parts.push(`tensor ${tensor}`);
@@ -151,7 +151,7 @@ function workLines({ training: { workload, model } }: PlanShown): string[] {
 }
 
 /** Everything that is not the model's shape or the caller's option. */
-export function assumptionLines({ gpu, gpusPerMachine, networkGbits, training }: PlanShown): string[] {
+function assumptionLines({ gpu, gpusPerMachine, networkGbits, training }: PlanShown): string[] {
   const device = gpuOf(gpu as GpuName);
   const percent = (share: number): string => `${Math.round(100 * share)} %`;
   const { workload, overlap, staleness, checkpointEvery } = training;

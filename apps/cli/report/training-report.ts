@@ -23,7 +23,7 @@ interface TrainedModel {
 }
 
 /** What a training is about to do. */
-export interface TrainingSettings {
+interface TrainingSettings {
   readonly recipe: string;
   readonly numQuestions: number;
 }

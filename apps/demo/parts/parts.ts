@@ -1,7 +1,7 @@
 /** The parts of a demo, which know nothing of each other: a training in each mode, and models to compare with. */
 import { join } from "node:path";
 import { type LocalPolicy, openLocalPolicy } from "../../../lib/engine/local-policy.ts";
-import type { LoraOptions } from "../../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../../lib/model/form/lora-options.ts";
 import type { Recipe, Training } from "../../../lib/recipes/recipe.ts";
 import type { QueryMode } from "../../../lib/text/observation.ts";
 import type { Algorithm } from "../../../lib/train/algorithm/algorithm.ts";

@@ -7,7 +7,7 @@
 export type RunState = "live" | "finished" | "stopped" | "ended";
 
 /** `rl` has trajectories; `sft` has none. */
-export type RunKind = "rl" | "sft";
+type RunKind = "rl" | "sft";
 
 /** One line of the list of runs. */
 export interface RunSummary {
@@ -44,7 +44,7 @@ export interface RunSummary {
 }
 
 /** Who works on a live run. */
-export interface RunProcess {
+interface RunProcess {
   readonly pid: number;
   readonly host: string;
   /** As the lock has it: `2026-11-23T08:00:00Z`. */

@@ -1,8 +1,5 @@
 /** Trajectories as the studio shows them: the list, a group, one of them token by token. */
 
-/** How a rollout ended; see lib/rollout/trajectory.ts. */
-export type StopName = "answer" | "max_turns" | "invalid" | "eos" | "length" | "context" | "aborted";
-
 /** A column that a list of trajectories can be sorted by. `row` is the order of the log. */
 export type TrajectorySort = "row" | "step" | "reward" | "em" | "searches" | "turns" | "tokens";
 

@@ -7,7 +7,7 @@ import { Refusal, type RefusalCode } from "../../../lib/serve/http/refusal.ts";
 import type { ApiRoot } from "../api.ts";
 
 /** What every path of the API begins with. */
-export const apiRoot: ApiRoot = "/api/studio";
+const apiRoot: ApiRoot = "/api/studio";
 
 /** Bytes of a body; the longest is a query. */
 const maxBodyBytes = 1 << 20;

@@ -6,7 +6,7 @@ import { basename, join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { findRegular, openOwn } from "../../../lib/base/files/regular-file.ts";
 import { packageRoot } from "../../../lib/base/package-root.ts";
-import { foreignRecord } from "../../../lib/runs/named-in-record.ts";
+import { foreignRecordMessage } from "../../../lib/runs/named-in-record.ts";
 import { readRecord } from "../../../lib/runs/run-config.ts";
 import type { RunHolder } from "../../../lib/runs/run-lock.ts";
 import { recordFile } from "../../../lib/train/run/run-record.ts";
@@ -88,7 +88,7 @@ export class RunControl {
     const command = commandOf(config, folder.folder);
     if (command === undefined) return "its folder does not say which command it was: call that again";
     // What others wrote may name programs: a click is no word that these may run.
-    return isOwn ? undefined : foreignRecord(recordFile, config ?? {}, `${command.text} --trust`);
+    return isOwn ? undefined : foreignRecordMessage(recordFile, config ?? {}, `${command.text} --trust`);
   }
 
   /** Tells the process that holds a run to stop after its step. @throws ERR_STATE when it cannot be told */

@@ -1,7 +1,7 @@
 /** The processes of one job: the exports of native/node/comm. */
 
 /** One process of a job (native/comm/place.h). */
-export interface NativePlace {
+interface NativePlace {
   readonly rank: number;
   readonly size: number;
   readonly address: string;

@@ -85,7 +85,7 @@ export interface ValueStats {
 }
 
 /** What micro-batches add to where they are computed (native/train/stat_sums.h). */
-export interface NativeSums<Stats> {
+interface NativeSums<Stats> {
   /** Never set; tells those of a policy from those of a critic. */
   readonly stats?: Stats;
 }

@@ -68,7 +68,7 @@ export class CachedRepository {
 }
 
 /** A model of the hub, pinned. */
-export interface PinnedModel {
+interface PinnedModel {
   readonly id: string;
   readonly commit: string;
 }

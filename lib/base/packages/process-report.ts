@@ -2,7 +2,7 @@
 import process from "node:process";
 
 /** The parts that are read here. */
-export interface ProcessReport {
+interface ProcessReport {
   readonly header?: { readonly glibcVersionRuntime?: string };
   /** Paths of all machine code in the process, whichever thread loaded it. */
   readonly sharedObjects?: readonly string[];

@@ -1,6 +1,6 @@
 /** JSON rows from files, one at a time, each knowing where it stands so that an error can say so. */
 import { SeekError } from "../../base/errors.ts";
-import { parseJson } from "./exact-json.ts";
+import { parseExactJson } from "../../base/files/exact-json.ts";
 import { writeFileAtomic } from "../../base/files/files.ts";
 import { readElements } from "./json-elements.ts";
 import { readChunks, readLines } from "./text-file.ts";
@@ -48,7 +48,7 @@ export function textColumn(row: JsonRow, column: string): string {
 
 function parse(text: string, where: string): unknown {
   try {
-    return parseJson(text);
+    return parseExactJson(text);
   } catch (cause) {
     const shown = text.length > 80 ? `${text.slice(0, 80)}...` : text;
     throw new SeekError("ERR_FORMAT", `${where}: expected JSON, got ${shown} (${(cause as Error).message})`, {

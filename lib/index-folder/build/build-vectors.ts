@@ -66,7 +66,7 @@ async function embedRows(
 }
 
 /** Vectors of an index, from `begin` up to, not including, `end`. */
-export interface VectorRange {
+interface VectorRange {
   readonly index: VectorIndex;
   readonly begin: number;
   readonly end: number;

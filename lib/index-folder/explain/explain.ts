@@ -18,7 +18,7 @@ import { analyserOf, countLive, type Manifest } from "../manifest.ts";
 import { modesOf, needManifest, type OpenedIndex, openFiles } from "../open.ts";
 
 /** How a passage fares in one ranking. */
-export interface RankingPlace {
+interface RankingPlace {
   /** From 1; null beyond the passages that were ranked. */
   readonly rank: number | null;
   readonly score: number | null;
@@ -37,7 +37,7 @@ export interface ExplainedHit extends Hit {
 }
 
 /** What is explained. */
-export interface ExplainOptions {
+interface ExplainOptions {
   /** @default 10 */
   readonly topK?: number;
   /** @default "hybrid" for an index with both words and vectors, else whichever it has */

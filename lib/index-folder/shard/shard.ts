@@ -7,7 +7,7 @@ import type { IndexPart, Manifest } from "../manifest.ts";
 import { digestOf, planOf } from "./plan.ts";
 
 /** What an index says of itself to whoever searches several as one. */
-export interface ShardDescription {
+interface ShardDescription {
   /** Of the manifest: another index has another. */
   readonly digest: string;
   /** Shards of one whole have the same settings and the same embedder, and so the same plan. */
@@ -27,7 +27,7 @@ export interface ShardDescription {
 }
 
 /** What is looked for in a shard: by words, by vectors, or by both, each for itself. */
-export interface ShardQuestion {
+interface ShardQuestion {
   readonly topK: number;
   readonly words?:
     | {
@@ -41,7 +41,7 @@ export interface ShardQuestion {
 }
 
 /** The best of a shard for each query, numbered from its own first passage. */
-export interface ShardAnswer {
+interface ShardAnswer {
   /** Scores in double: those of several shards compare as those of one index do. */
   readonly words?: RowHit[][] | undefined;
   readonly vectors?: RowHit[][] | undefined;

@@ -8,7 +8,7 @@ export function usualContext(scaling: RopeScaling, maxPosition: number): number 
 }
 
 /** The longest sequence that a model may be loaded for. */
-export function longestContext(scaling: RopeScaling, maxPosition: number): number {
+function longestContext(scaling: RopeScaling, maxPosition: number): number {
   const isStretched = scaling.kind === "yarn" || scaling.kind === "dynamic";
   return isStretched
     ? Math.max(maxPosition, Math.floor(scaling.factor * scaling.originalMaxPosition))

@@ -4,7 +4,7 @@ import { withinTime } from "../../text/within-time.ts";
 import { pythonPattern } from "../../text/words/python-pattern.ts";
 
 /** A regular expression of Python's for whole names, or names and the ends of names behind a dot. */
-export type ModuleNames = string | readonly string[];
+type ModuleNames = string | readonly string[];
 
 /** What adapter_config.json says of the modules. */
 export interface TargetRules {

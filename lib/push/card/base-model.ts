@@ -6,6 +6,7 @@ import { isOwnBase } from "../../model/base-form.ts";
 import { adapterConfigFile, readPeftConfig } from "../../model/peft-config.ts";
 import { hubModel } from "../../remote/hub/hub-place.ts";
 import { readRecord } from "../../runs/run-config.ts";
+import { recordFile } from "../../train/run/run-record.ts";
 import { isLocal, type PushedFolder } from "../pushed-folder.ts";
 
 /** A model by a name that means something elsewhere. */
@@ -52,7 +53,7 @@ async function baseAt(path: string, left: number): Promise<BaseModel> {
 
 /** A run's final model is called as the run is. */
 function nameOf(path: string): BaseModel {
-  const isOfRun = basename(path) === "model" && existsSync(join(dirname(path), "config.yaml"));
+  const isOfRun = basename(path) === "model" && existsSync(join(dirname(path), recordFile));
   return { name: folderName(isOfRun ? dirname(path) : path), isOnHub: false };
 }
 

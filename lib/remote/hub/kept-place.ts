@@ -8,7 +8,7 @@ import type { HubPlace } from "./hub-place.ts";
 import { isWeights } from "./repository.ts";
 
 /** A model, or one file of a repository, whole in the cache. */
-export interface KeptPlace {
+interface KeptPlace {
   readonly path: string;
   readonly commit: string;
 }

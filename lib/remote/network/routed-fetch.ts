@@ -58,7 +58,7 @@ function refusal(url: URL, error: unknown): Fault | undefined {
 }
 
 /** What a request through a proxy asks. */
-export type ProxiedRequest = Pick<Dispatcher.RequestOptions, "method" | "headers" | "body"> & {
+type ProxiedRequest = Pick<Dispatcher.RequestOptions, "method" | "headers" | "body"> & {
   readonly signal: AbortSignal;
   /** Silence of so long ends it, milliseconds. @default none does */
   readonly silenceMs?: number | undefined;

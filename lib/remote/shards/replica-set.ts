@@ -7,7 +7,7 @@ import type { Description } from "./answers.ts";
 import { type Holding, isSameIndex, Replica, type ShardRequest, shownIndex } from "./replica.ts";
 
 /** How a shard's servers are asked. */
-export interface ReplicaSetOptions {
+interface ReplicaSetOptions {
   readonly key: string | undefined;
   readonly hedgeAfterMs: number;
   readonly transport: TransportOptions;

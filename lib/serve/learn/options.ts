@@ -1,6 +1,7 @@
 /** How a model learns from its traffic, and the defaults. */
 import { countKind, numberIn, type OptionKinds, optionsOf, wholeKind } from "../../base/check-options.ts";
-import type { Adapter, LoraOptions } from "../../model/adapter.ts";
+import type { Adapter } from "../../model/adapter.ts";
+import type { LoraOptions } from "../../model/form/lora-options.ts";
 import type { Model } from "../../model/model.ts";
 import type { ServedModel } from "../reply/reply.ts";
 import type { CanaryOptions } from "./canary.ts";

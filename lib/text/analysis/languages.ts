@@ -83,12 +83,12 @@ const usual: Readonly<Record<Script, LanguageCode>> = {
 };
 
 /** ISO 639-1; `auto` takes the script's usual language for each word, which for Latin letters is English. */
-export type Language = "auto" | LanguageCode;
+export type Language = "auto" | keyof typeof table;
 /** All of them. */
 export const languages = ["auto", ...Object.keys(table)] as unknown as readonly [Language, ...Language[]];
 
 /** What becomes of a word whose forms are folded. */
-export interface WordRules {
+interface WordRules {
   /** Whether it is left out of texts. */
   isStop(word: string): boolean;
   /** Whether a query of such words alone asks for a title; stop words are among them. */

@@ -33,7 +33,7 @@ export function writeByteLevel(text: string): string {
 }
 
 /** The characters that stand for bytes. */
-export function byteLevelOf(bytes: Uint8Array): string {
+function byteLevelOf(bytes: Uint8Array): string {
   let written = "";
   for (const byte of bytes) written += charOfByte[byte];
   return written;

@@ -53,7 +53,7 @@ type Declaring = z.infer<ReturnType<typeof declaringFile>>;
 type Named = z.infer<ReturnType<typeof named>>;
 
 /** What stands beside a tokenizer file. */
-export interface DeclaringFiles {
+interface DeclaringFiles {
   /** tokenizer_config.json. */
   readonly own: Declaring;
   /** special_tokens_map.json. */

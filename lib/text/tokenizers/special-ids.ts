@@ -64,10 +64,10 @@ export interface SpecialIds {
  */
 export async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T | undefined> {
   const text = await findText(path);
-  return text === undefined ? undefined : parseJson(path, text, schema);
+  return text === undefined ? undefined : checkedJson(path, text, schema);
 }
 
-function parseJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
+function checkedJson<T>(path: string, text: string, schema: z.ZodType<T>): T {
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -88,7 +88,7 @@ export function checkContexts(sequences: readonly TrainSequence[], config: Decod
 }
 
 /** A micro-batch, laid out when it is run. */
-export interface MicroBatch {
+interface MicroBatch {
   readonly pack: () => NativeBatch;
   readonly pieces: readonly Piece[];
 }

@@ -80,7 +80,7 @@ export interface SequenceScores {
 }
 
 /** How sequences are scored. */
-export interface ScoringOptions {
+interface ScoringOptions {
   /** Logits are divided by it. @default 1 */
   readonly temperature?: number | undefined;
   /** Tokens of one forward. @default 4096 */

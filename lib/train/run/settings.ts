@@ -4,11 +4,15 @@ import { SeekError } from "../../base/errors.ts";
 /** Anything JSON can say, by names that a user knows. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** Single values by their path, `batch.questions`. */
-export function valuesByPath(value: unknown, path = ""): [string, unknown][] {
-  if (value === null || typeof value !== "object") return [[path, value]];
+/** Single values by their path, `batch.questions`; also those that `isOne` takes for one, whatever they hold. */
+export function valuesByPath(
+  value: unknown,
+  path = "",
+  isOne: (value: unknown) => boolean = () => false,
+): [string, unknown][] {
+  if (value === null || typeof value !== "object" || isOne(value)) return [[path, value]];
   const below = (key: string): string => (path === "" ? key : `${path}.${key}`);
-  return Object.entries(value).flatMap(([key, one]) => valuesByPath(one, below(key)));
+  return Object.entries(value).flatMap(([key, one]) => valuesByPath(one, below(key), isOne));
 }
 
 /** As JSON writes them: what it leaves out, as `undefined`, is no difference. */

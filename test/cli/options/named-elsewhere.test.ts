@@ -71,5 +71,5 @@ test("a prompt's file that somebody else's record names is shown and not read", 
     ...["ask", "--model", path("run", "model"), "x?", "--retriever", "http://127.0.0.1:9"],
   );
   assert.equal(code, 1);
-  assert.match(stderr, /config\.yaml: path recipe\.promptFile: "\S+secret\.txt", which no command/);
+  assert.match(stderr, /config\.yaml: path recipe\.promptFile: \S+secret\.txt, which no command/);
 });

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { LoraOptions } from "../../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../../lib/model/form/lora-options.ts";
 import { WorkerPool } from "../../../lib/rollout/workers/worker-pool.ts";
 import { fakeSglang, fakeVllm } from "./fake-servers.ts";
 import { localWorld, recipe, workerWorld } from "./served-worker.ts";

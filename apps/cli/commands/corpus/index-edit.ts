@@ -36,6 +36,7 @@ async function readIds(path: string): Promise<string[]> {
 /** The command that removes. */
 export const indexRemoveCommand = command({
   name: "index remove",
+  ignoresNames: true,
   summary: "removes passages from an index",
   options: z.strictObject({
     index: z.string().describe("index folder"),

@@ -28,6 +28,7 @@ function describe({ passages, removed, bytes, settings, segments }: IndexInfo): 
 /** The command. */
 export const indexInfoCommand = command({
   name: "index info",
+  ignoresNames: true,
   summary: "says what an index holds and checks it",
   options: z.strictObject({
     index: z.string().describe("index folder"),

@@ -6,6 +6,7 @@ import { withIndexProgress } from "../../options/index-options.ts";
 /** The command. */
 export const indexMergeCommand = command({
   name: "index merge",
+  ignoresNames: true,
   summary: "joins indexes into one; of one with itself, drops what was removed",
   options: z.strictObject({
     index: z.array(z.string()).min(1).describe("index folder, in the order of the passages"),

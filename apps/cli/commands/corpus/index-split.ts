@@ -6,6 +6,7 @@ import { withIndexProgress } from "../../options/index-options.ts";
 /** The command. */
 export const indexSplitCommand = command({
   name: "index split",
+  ignoresNames: true,
   summary: "splits an index into parts, to be served by several machines and searched as one with --shards",
   options: z.strictObject({
     index: z.string().describe("index folder; it stays as it is"),

@@ -22,7 +22,7 @@ export interface Shown {
 }
 
 /** A process to start. */
-export interface RankCommand {
+interface RankCommand {
   readonly rank: number;
   /** Program and arguments. */
   readonly command: readonly string[];

@@ -4,7 +4,7 @@ import { codeOf, messageOf } from "../../../../lib/base/errors.ts";
 import type { CommandIo } from "../../command.ts";
 
 /** How often, and who hears of it. */
-export interface RestartOptions extends Pick<CommandIo, "signal" | "log"> {
+interface RestartOptions extends Pick<CommandIo, "signal" | "log"> {
   /** Starts after the first one. */
   readonly most: number;
   /** Before the second start; twice as long before each further one, but no longer than a minute. @default 1000 */

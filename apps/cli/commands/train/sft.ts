@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
-import type { LoraOptions } from "../../../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../../../lib/model/form/lora-options.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
 import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedule.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
-import type { LoraOptions } from "../../../../lib/model/adapter.ts";
+import type { LoraOptions } from "../../../../lib/model/form/lora-options.ts";
 import type { ModelForm } from "../../../../lib/model/form/model-form.ts";
 import type { MemoryPlan, TrainingSizes } from "../../../../lib/train/memory/plan.ts";
 import type { CommandIo } from "../../command.ts";

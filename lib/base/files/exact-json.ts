@@ -15,7 +15,7 @@ function exact(token: string): string {
  *
  * @throws SyntaxError as `JSON.parse` does
  */
-export function parseJson(text: string): unknown {
+export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return manyDigits.test(text) ? JSON.parse(text.replace(textOrNumber, exact)) : value;
 }
