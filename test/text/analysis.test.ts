@@ -155,6 +155,10 @@ test("a run of 200,000 letters is cut", () => {
   assert.deepEqual([terms.length, letters.length], [199_999, 200_000]);
 });
 
+test("a query of 200,000 stop words is cut, and names no title", () => {
+  assert.deepEqual(queryWords("the who ".repeat(100_000)).titles, []);
+});
+
 test("stop words alone are terms of a query, like no other term", () => {
   for (const query of ["The Who", "Can", "It", "To be or not to be"]) {
     for (const word of query.toLowerCase().split(" ")) assert.ok(termsOf(query).includes(`=${word}`), word);

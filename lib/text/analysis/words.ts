@@ -115,22 +115,27 @@ export function termsOf(text: string, analyser: Analyser = usualAnalyser): reado
 
 /** Of titles that are found by name; one of two words has a run of two. */
 const maxTitleWords = 6;
+/** Characters of a query that is looked at for titles: one as long as a passage does not ask for a name. */
+const maxNaming = 1000;
 
-/** Every run of a query's stop words that may be the whole title of a passage, "the who" in "songs of the Who", as one token. */
-function titlesIn(query: string, analyser: Analyser): string[] {
-  const { rules, language, stops = true } = analyser;
-  if (rules === 1 || !stops) return [];
-  const forms = formsOf(query, language);
-  const isSmall = forms.map((form) => rulesFor(form, language).isSmall(form));
-  return forms.flatMap((_, first) => {
-    const others = isSmall.indexOf(false, first);
-    const end = Math.min(others < 0 ? forms.length : others, first + maxTitleWords);
-    const counts = Array.from({ length: Math.max(0, end - first - 1) }, (_, i) => i + 2);
-    return counts.map((count) => {
-      const words = forms.slice(first, first + count).map(foldAccents);
-      return ["", ...words, ""].join(joint);
-    });
+/** All parts of a run that may be a title, each as one token. */
+function titlesOf(run: readonly string[]): string[] {
+  return run.flatMap((_, first) => {
+    const longest = Math.min(maxTitleWords, run.length - first);
+    const sizes = Array.from({ length: Math.max(0, longest - 1) }, (_, i) => i + 2);
+    return sizes.map((size) => ["", ...run.slice(first, first + size), ""].join(joint));
   });
+}
+
+/** Every run of a query's stop words that may be the whole title of a passage: "the who" in "songs of the Who". */
+function titlesIn(query: string, { rules, language, stops = true }: Analyser): string[] {
+  if (rules === 1 || !stops || query.length > maxNaming) return [];
+  const runs: string[][] = [[]];
+  for (const form of formsOf(query, language)) {
+    if (rulesFor(form, language).isSmall(form)) runs.at(-1)?.push(foldAccents(form));
+    else runs.push([]);
+  }
+  return runs.flatMap(titlesOf);
 }
 
 /** A query as an index cuts it: with the titles of stop words that it may name. */
