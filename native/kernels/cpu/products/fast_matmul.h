@@ -134,6 +134,13 @@ inline void pack_panel(float* panel, const MatrixView& b, int64_t depth, int64_t
 // At most this many rows do not repay a packed panel: they are bound by reading B.
 inline constexpr int64_t kFewRows = 8;
 
+// The next 16 columns are called into the second-level cache: so many streams are more than a processor sees coming.
+inline void call_columns(const MatrixView& b, int64_t first) {
+  for (int64_t column = kLanes; column < 2 * kLanes; ++column) {
+    _mm_prefetch(reinterpret_cast<const char*>(b.data + column * b.column_stride + first), _MM_HINT_T1);
+  }
+}
+
 template <int kRows>
 inline void add_column(Lanes (&sums)[kRows], const float* a_column, const MatrixView& a, const float* b_row) {
   const Lanes b = load(b_row);
@@ -154,6 +161,7 @@ void multiply_few(float* c, int64_t c_stride, const float* start, int64_t start_
   alignas(64) float block[kLanes * kLanes];
   for (int64_t first = 0; first < k; first += kLanes) {
     const int64_t count = k - first < kLanes ? k - first : kLanes;
+    call_columns(b, first);
     transpose_block(block, kLanes, rows, columns, first, count);
     const float* a_block = a.data + first * a.column_stride;
     if (count == kLanes) {
