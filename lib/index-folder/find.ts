@@ -1,5 +1,6 @@
 /** Finds passages in all segments at once. */
 import type { NativeHits } from "../base/addon/handle.ts";
+import { breathe } from "../base/slices/breathe.ts";
 import type { Passage } from "../corpus/passage.ts";
 import type { Bm25Index } from "../search/bm25.ts";
 import { fuseRankings } from "../search/rank-fusion.ts";
@@ -138,7 +139,12 @@ export async function findRows(finder: Finder, asked: Asked, topK: number): Prom
     findByWords(finder, asked, depth),
     findByVectors(finder, asked, depth),
   ]);
-  return asked.queries.map((_, query) => fuseRows(words[query] ?? [], vectors[query] ?? [], topK));
+  const fused: RowHit[][] = [];
+  for (const query of asked.queries.keys()) {
+    await breathe();
+    fused.push(fuseRows(words[query] ?? [], vectors[query] ?? [], topK));
+  }
+  return fused;
 }
 
 /** The ranking by words and that by vectors as one. */

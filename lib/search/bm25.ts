@@ -4,8 +4,15 @@ import { join } from "node:path";
 import type { Handle, NativeHits } from "../base/addon/handle.ts";
 import { native } from "../base/addon/native.ts";
 import { SeekError } from "../base/errors.ts";
+import { breathe } from "../base/slices/breathe.ts";
 import { type Analyser, queryText, usualAnalyser } from "../text/analysis/words.ts";
-import { cutBatches, cutTexts, type StreamOptions, type TextStream } from "../text/words/lexicon.ts";
+import {
+  type CutTexts,
+  cutBatches,
+  cutTexts,
+  type StreamOptions,
+  type TextStream,
+} from "../text/words/lexicon.ts";
 
 /** The two parameters of the formula. */
 export interface Bm25Options {
@@ -224,11 +231,13 @@ export class Bm25Index {
     native().bm25IndexClose(this.#handle);
   }
 
-  #cut(queries: readonly string[], stops = true) {
+  async #cut(queries: readonly string[], stops = true): Promise<CutTexts> {
     const analyser = stops ? this.#analyser : { ...this.#analyser, stops };
-    return cutTexts(
-      queries.map((query) => queryText(query, analyser)),
-      analyser,
-    );
+    const texts: string[] = [];
+    for (const query of queries) {
+      await breathe();
+      texts.push(queryText(query, analyser));
+    }
+    return cutTexts(texts, analyser);
   }
 }

@@ -42,7 +42,7 @@ const optionKinds: OptionKinds<RewardServerOptions> = {
 };
 
 /** A text as long as this is no conversation; to look for questions in it would hold up everybody. */
-const maxTextChars = 1 << 20;
+const maxTextChars = 1 << 18;
 const shape = lazySchema((z) =>
   z.object({ query: listField(z.string().max(maxTextChars), { max: 65_536 }) }),
 );

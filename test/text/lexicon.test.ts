@@ -117,3 +117,16 @@ test("a corpus is cut in batches, from any source, until the signal fires", asyn
   await assert.rejects(cutting, { code: "ERR_ABORTED" });
   store.close();
 });
+
+test("others have their turn between long texts whose words nobody has met", async () => {
+  const texts = Array.from({ length: 20 }, (_, i) => `${i}a${"\u0301\u0316".repeat(5000)}`);
+  let [numTurns, isDone] = [0, false];
+  const others = (): void => {
+    numTurns += 1;
+    if (!isDone) setImmediate(others);
+  };
+  setImmediate(others);
+  (await cutTexts(texts))[Symbol.dispose]();
+  isDone = true;
+  assert.ok(numTurns >= 8, `${numTurns} turns`);
+});

@@ -1,9 +1,9 @@
 /** Cuts many texts into words natively; the rules stay in TypeScript, which is asked once for each raw token. */
-import { setImmediate } from "node:timers/promises";
 import type { Handle } from "../../base/addon/handle.ts";
 import { native } from "../../base/addon/native.ts";
 import { batchesOf } from "../../base/batches.ts";
 import { throwIfAborted } from "../../base/errors.ts";
+import { breathe } from "../../base/slices/breathe.ts";
 import { type Analyser, type Meaning, meaningOf, usualAnalyser } from "../analysis/words.ts";
 
 /** Passages of a store by number, read natively: title and text as two lines of one text. */
@@ -31,8 +31,10 @@ const textsPerBatch = 1024;
 
 /** Some 100 bytes a raw token: more than a million of them. */
 const maxLexiconBytes = 2 ** 27;
-/** As many as take a millisecond. */
-const tokensPerTurn = 400;
+
+/** Of a meaning, in the order in which native code takes them. */
+const parts = ["words", "terms", "letters", "stops"] as const;
+type Lines = [words: string, terms: string, letters: string, stops: string];
 
 /** Texts as words and terms, for native code; `using` frees them. */
 export class CutTexts implements Disposable {
@@ -97,15 +99,15 @@ export class Lexicon {
   }
 
   async #learn(cut: Handle<"cutTexts">, unknown: string): Promise<void> {
-    const meanings: Meaning[] = [];
-    for (const [i, token] of unknown.split("\n").entries()) {
+    const lines = { words: [], terms: [], letters: [], stops: [] } as Record<keyof Meaning, string[]>;
+    for (const token of unknown.split("\n")) {
       // The event loop must not wait for thousands of stems.
-      if (i % tokensPerTurn === tokensPerTurn - 1) await setImmediate();
-      meanings.push(this.#rules.meaningOf(token));
+      await breathe();
+      const meaning = this.#rules.meaningOf(token);
+      for (const part of parts) lines[part].push(meaning[part].join(" "));
     }
-    const lines = (part: keyof Meaning): string =>
-      meanings.map((meaning) => meaning[part].join(" ")).join("\n");
-    await native().cutLearn(cut, lines("words"), lines("terms"), lines("letters"), lines("stops"));
+    const [words, terms, letters, stops] = parts.map((part) => lines[part].join("\n")) as Lines;
+    await native().cutLearn(cut, words, terms, letters, stops);
   }
 }
 
