@@ -1,5 +1,19 @@
 /** The main entry: models, engines, agents, evaluation and training; the rest stands behind `seekrl/...`. */
 
+export { type Baseline, baselineAgent } from "../apps/baselines/baselines.ts";
+export { messageMarks, wordCodec } from "../connectors/endpoint/messages.ts";
+export { type EndpointParts, endpointSource } from "../connectors/endpoint/text-sequence.ts";
+export { Chat, type ChatOptions, type ChatRequest } from "../connectors/remote/chat.ts";
+export {
+  type ChatMessage,
+  type Completion,
+  type CompletionApi,
+  type CompletionRequest,
+  Completions,
+  type CompletionsOptions,
+} from "../connectors/remote/completions.ts";
+export type { WorkerOptions, WorkerPoolOptions } from "../connectors/workers/worker-options.ts";
+export { WorkerPool } from "../connectors/workers/worker-pool.ts";
 export type { LossStats, ValueStats } from "./base/addon/training.ts";
 export type { DeadlineLimits } from "./base/deadline.ts";
 export { type ErrorCode, SeekError } from "./base/errors.ts";
@@ -51,15 +65,6 @@ export type { StoredDtype } from "./model/model-folder.ts";
 export type { Policy } from "./model/policy.ts";
 export type { SaveOptions } from "./model/save.ts";
 export type { QuantisedWeights } from "./model/weights-form.ts";
-export { Chat, type ChatOptions, type ChatRequest } from "./remote/chat.ts";
-export {
-  type ChatMessage,
-  type Completion,
-  type CompletionApi,
-  type CompletionRequest,
-  Completions,
-  type CompletionsOptions,
-} from "./remote/completions.ts";
 export { policyAnswer } from "./reward/reward.ts";
 export {
   type Agent,
@@ -70,9 +75,6 @@ export {
   type RolloutOptions,
 } from "./rollout/agents/agent.ts";
 export { type AgentParts, searchAgent } from "./rollout/agents/search-agent.ts";
-export { type Baseline, baselineAgent } from "./rollout/baselines/baselines.ts";
-export { messageMarks, wordCodec } from "./rollout/endpoint/messages.ts";
-export { type EndpointParts, endpointSource } from "./rollout/endpoint/text-sequence.ts";
 export type { Limits } from "./rollout/limits.ts";
 export type { Memory, MemoryAction, MemoryActionKind, MemoryRecord } from "./rollout/memory.ts";
 export type { Loss } from "./rollout/run-questions.ts";
@@ -99,8 +101,6 @@ export type {
   Timings,
   Trajectory,
 } from "./rollout/trajectory.ts";
-export type { WorkerOptions, WorkerPoolOptions } from "./rollout/workers/worker-options.ts";
-export { WorkerPool } from "./rollout/workers/worker-pool.ts";
 export type { QueryMode } from "./text/observation.ts";
 export { ChatTemplate, type Message, type RenderOptions } from "./text/templates/chat-template.ts";
 export type { Codec, EncodeParts, Marks, PairMarks } from "./text/tokenizers/codec.ts";

@@ -1,5 +1,6 @@
 /** `seekrl/rewards`: from a trajectory to a number: metrics, judges, penalties, the published systems' rewards. */
 
+export { type RemoteRewardOptions, remoteReward } from "../connectors/reward/remote-reward.ts";
 export {
   type FewSearchesOptions,
   fewSearchesBonus,
@@ -12,7 +13,6 @@ export type { FaithfulOption } from "./reward/metrics/plain-score.ts";
 export { type AnswerScores, type RulesName, scoreAnswer } from "./reward/metrics/rules.ts";
 export { type OverlongOptions, overlongPenalty, repetitionPenalty } from "./reward/penalties.ts";
 export type { Spoken } from "./reward/reading.ts";
-export { type RemoteRewardOptions, remoteReward } from "./reward/remote-reward.ts";
 export {
   emReward,
   f1Reward,

@@ -93,24 +93,24 @@ test("every link to a file of the project leads somewhere", () => {
 
 /** Classes a program gets from the package, and those it gets from these. */
 const publicClasses = {
-  "embed/encoder.ts": "Encoder",
-  "embed/reranker.ts": "Reranker",
-  "engine/engine.ts": "Engine",
-  "engine/sequence.ts": "Sequence",
-  "model/model.ts": "Model",
-  "text/templates/chat-template.ts": "ChatTemplate",
-  "text/tokenizers/detokenizer.ts": "Detokenizer",
-  "text/tokenizers/tokenizer.ts": "Tokenizer",
-  "tools/built-in/library.ts": "Library",
-  "tools/mcp/server.ts": "McpServer",
-  "tools/built-in/triples.ts": "TripleStore",
-  "train/learner/critic.ts": "Critic",
-  "train/learner/learner.ts": "Learner",
-  "train/learner/trainer.ts": "Trainer",
+  "lib/search/embed/encoder.ts": "Encoder",
+  "lib/search/embed/reranker.ts": "Reranker",
+  "lib/engine/engine.ts": "Engine",
+  "lib/engine/sequence.ts": "Sequence",
+  "lib/model/model.ts": "Model",
+  "lib/text/templates/chat-template.ts": "ChatTemplate",
+  "lib/text/tokenizers/detokenizer.ts": "Detokenizer",
+  "lib/text/tokenizers/tokenizer.ts": "Tokenizer",
+  "lib/rollout/tools/built-in/library.ts": "Library",
+  "connectors/tools/mcp/server.ts": "McpServer",
+  "lib/rollout/tools/built-in/triples.ts": "TripleStore",
+  "lib/train/learner/critic.ts": "Critic",
+  "lib/train/learner/learner.ts": "Learner",
+  "lib/train/learner/trainer.ts": "Trainer",
 };
 
 function methodsOf(file: string, name: string): (ts.MethodDeclaration | ts.GetAccessorDeclaration)[] {
-  const text = readFileSync(join(projectRoot, "lib", file), "utf8");
+  const text = readFileSync(join(projectRoot, file), "utf8");
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true);
   const found = source.statements.find((each) => ts.isClassDeclaration(each) && each.name?.text === name);
   assert.ok(found && ts.isClassDeclaration(found), `${file} declares ${name}`);

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
+import { startModelHub } from "./connectors/remote/hub/model-hub.ts";
 import { closeExamples, examplesOf, prepareExamples, runExample } from "./examples.ts";
 import { projectRoot } from "./project.ts";
 import { everything } from "./public.ts";
-import { startModelHub } from "./remote/hub/model-hub.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 const scope = await prepareExamples(folder, everything);
@@ -31,7 +31,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-const sources = ["lib", "apps"]
+const sources = ["lib", "connectors", "apps"]
   .flatMap((top) =>
     readdirSync(join(projectRoot, top), { recursive: true, encoding: "utf8" }).map((file) => join(top, file)),
   )

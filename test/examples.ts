@@ -6,16 +6,16 @@ import { generateText, streamText } from "ai";
 import OpenAI from "openai";
 import ts from "typescript";
 import { z } from "zod";
-import { HashedEmbedder } from "../lib/embed/hashed-embedder.ts";
+import { HashedEmbedder } from "../lib/search/embed/hashed-embedder.ts";
 import { VectorIndex } from "../lib/search/vector-index.ts";
 import { bytesAsGguf, writeTinyModel } from "./cli/tiny-folder.ts";
+import { retrieveReply, startFaultServer } from "./connectors/remote/fault-server.ts";
+import { elasticsearchReply, qdrantReply } from "./connectors/stores/doubles.ts";
+import { startPglite } from "./connectors/stores/pglite-server.ts";
+import { article, html, startSite } from "./connectors/web/site.ts";
 import { writeGguf } from "./model/gguf/fixture.ts";
 import { projectRoot } from "./project.ts";
 import type { everything } from "./public.ts";
-import { retrieveReply, startFaultServer } from "./remote/fault-server.ts";
-import { elasticsearchReply, qdrantReply } from "./stores/doubles.ts";
-import { startPglite } from "./stores/pglite-server.ts";
-import { article, html, startSite } from "./web/site.ts";
 
 const passages = [
   { id: "1", title: "Paris", text: "Paris is the capital of France." },

@@ -1,7 +1,7 @@
 /** What the public calls do with keys that nobody knows, and with arguments of another type. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HttpServer } from "../lib/serve/http/http-server.ts";
+import { HttpServer } from "../apps/serve/http/http-server.ts";
 import { type OptionDoor, optionDoors } from "./package/option-doors.ts";
 import { everything } from "./public.ts";
 

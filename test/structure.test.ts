@@ -1,47 +1,32 @@
 /** The shape of the project itself: layers, file sizes, the map of its folders. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { test } from "node:test";
 import ts from "typescript";
-import { projectRoot } from "./project.ts";
+import { importScript, projectRoot } from "./project.ts";
 
 /** From left to right: a folder may use itself and what stands left of it (DESIGN: layers). */
 const layers = [
-  ["base"],
-  ["comm"],
-  ["text"],
-  ["data"],
-  ["model", "corpus"],
-  ["embed"],
-  ["search"],
-  ["index-folder"],
-  ["corpus-check"],
-  ["remote"],
-  ["stores", "web"],
-  ["engine"],
-  ["tools"],
-  ["rollout"],
-  ["reward"],
-  ["evaluate"],
-  ["curate"],
-  ["train"],
-  ["runs"],
-  ["recipes"],
-  ["plan"],
-  ["push"],
-  ["serve"],
-  ["world"],
-  ["lint"],
-  ["studio"],
-  ["demo"],
-  ["ablations"],
-  ["cli"],
+  ["lib/base"],
+  ["lib/comm", "lib/text"],
+  ["lib/data", "lib/model"],
+  ["lib/engine", "lib/search"],
+  ["lib/rollout"],
+  ["lib/reward"],
+  ["lib/evaluate", "lib/train"],
+  ["lib/recipes"],
+  ["connectors/remote"],
+  ["connectors/endpoint", "connectors/reward", "connectors/stores", "connectors/web", "connectors/workers"],
+  ["connectors/tools"],
+  ["apps/baselines", "apps/cluster", "apps/plan", "apps/runs", "apps/serve", "apps/world"],
+  ["apps/lint", "apps/push", "apps/studio"],
+  ["apps/cli"],
 ];
 
-/** Programs that use the library; nothing of it imports them. */
-const apps = ["world", "lint", "studio", "demo", "ablations", "cli"];
+/** The folder in which a file stands, from the project's root; none of a file of entries. */
+const roomOf = (file: string): string | undefined => /^(?:lib|connectors|apps)\/[^/]+(?=\/)/.exec(file)?.[0];
 
 /** Which native folders each native folder may include. */
 const nativeUses: Record<string, readonly string[]> = {
@@ -76,8 +61,8 @@ function trackedFiles(...patterns: string[]): string[] {
 
 const read = (file: string): string => readFileSync(join(projectRoot, file), "utf8");
 
-function layerOf(folder: string): number {
-  return layers.findIndex((layer) => layer.includes(folder));
+function layerOf(room: string): number {
+  return layers.findIndex((layer) => layer.includes(room));
 }
 
 /** The project's own files that a file imports, from the project's root. */
@@ -86,16 +71,15 @@ function importedBy(file: string): string[] {
   return paths.map(([, path = ""]) => posix.join(posix.dirname(file), path));
 }
 
-test("a folder of lib or apps imports only itself and what stands left of it", () => {
+test("a folder of lib, connectors or apps imports only itself and what stands left of it", () => {
   const wrong: string[] = [];
-  for (const file of trackedFiles("lib/*/**.ts", "apps/*/**.ts")) {
-    const [top, folder = ""] = file.split("/");
-    assert.notEqual(layerOf(folder), -1, `${file}: the folder ${folder} has no layer`);
-    assert.equal(top === "apps", apps.includes(folder), `${file}: stands in the wrong place`);
+  for (const file of trackedFiles("lib/*/**.ts", "connectors/*/**.ts", "apps/*/**.ts")) {
+    const room = roomOf(file) ?? "";
+    assert.notEqual(layerOf(room), -1, `${file}: the folder ${room} has no layer`);
     for (const path of importedBy(file)) {
-      const used = path.split("/")[1] ?? "";
-      const allowed = used === folder || layerOf(used) < layerOf(folder);
-      if (!allowed || layerOf(used) === -1) wrong.push(`${file} imports ${path}`);
+      const used = roomOf(path) ?? path;
+      const allowed = used === room || (layerOf(used) !== -1 && layerOf(used) < layerOf(room));
+      if (!allowed) wrong.push(`${file} imports ${path}`);
     }
   }
   assert.deepEqual(wrong, []);
@@ -103,12 +87,14 @@ test("a folder of lib or apps imports only itself and what stands left of it", (
 
 /** Read what the package brings, what the system says, or what their own process wrote. */
 const ownFiles =
-  /^(lib\/base\/(packages|files)\/|lib\/base\/package-root|lib\/train\/run\/checkpoint|lib\/remote\/files\/download-file|lib\/runs\/run-lock|apps\/cli\/(machine\/hardware|chat\/line-history|commands\/(setup\/init|launch\/))|apps\/studio\/page\/|apps\/(ablations|demo)\/)/;
+  /^(lib\/base\/(packages|files)\/|lib\/base\/package-root|lib\/train\/run\/checkpoint|connectors\/remote\/files\/download-file|apps\/runs\/run-lock|apps\/cli\/(machine\/hardware|chat\/line-history|commands\/(setup\/init|launch\/))|apps\/studio\/page\/|apps\/world\/(ablations|demo)\/)/;
 
 test("files of others are opened by lib/base/files/regular-file.ts alone", () => {
   const opening =
     /import \{[^}]*\b(open|openSync|openAsBlob|readFile|readFileSync|createReadStream|cp|copyFile)\b[^}]*\} from "node:fs/;
-  const files = trackedFiles("lib/**.ts", "apps/**.ts").filter((file) => !ownFiles.test(file));
+  const files = trackedFiles("lib/**.ts", "connectors/**.ts", "apps/**.ts").filter(
+    (file) => !ownFiles.test(file),
+  );
   assert.deepEqual(
     files.filter((file) => opening.test(read(file))),
     [],
@@ -149,9 +135,9 @@ function circlesOf(uses: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...uses.keys()].filter((each) => reached(each).has(each));
 }
 
-test("files of lib, apps and the page do not import each other in circles", () => {
+test("files of lib, connectors, apps and the page do not import each other in circles", () => {
   const uses = new Map(
-    trackedFiles("lib/**.ts", "apps/**.ts", "web/**.ts", "web/**.tsx").map((file) => [
+    trackedFiles("lib/**.ts", "connectors/**.ts", "apps/**.ts", "web/**.ts", "web/**.tsx").map((file) => [
       file,
       new Set(importedBy(file)),
     ]),
@@ -159,9 +145,9 @@ test("files of lib, apps and the page do not import each other in circles", () =
   assert.deepEqual(circlesOf(uses), []);
 });
 
-test("folders within a folder of lib or apps do not use each other in circles", () => {
+test("folders within a folder of lib, connectors or apps do not use each other in circles", () => {
   const uses = new Map<string, Set<string>>();
-  for (const file of trackedFiles("lib/*/*/**.ts", "apps/*/*/**.ts")) {
+  for (const file of trackedFiles("lib/*/*/**.ts", "connectors/*/*/**.ts", "apps/*/*/**.ts")) {
     const room = posix.dirname(file);
     const isNeighbour = (used: string): boolean =>
       used !== room && posix.dirname(used) === posix.dirname(room);
@@ -209,9 +195,16 @@ test("the headers that take longest to compile are read by one unit each", () =>
 });
 
 test("no source file is longer than 500 lines", () => {
-  const sources = trackedFiles("lib", "apps", "web", "native", "test", "bench", "scripts").filter((file) =>
-    /\.(tsx?|mjs|css|h|cpp|cu|cuh|py)$/.test(file),
-  );
+  const sources = trackedFiles(
+    "lib",
+    "connectors",
+    "apps",
+    "web",
+    "native",
+    "test",
+    "bench",
+    "scripts",
+  ).filter((file) => /\.(tsx?|mjs|css|h|cpp|cu|cuh|py)$/.test(file));
   const long = sources.filter((file) => read(file).split("\n").length > maxLines);
   assert.deepEqual(long, []);
 });
@@ -232,7 +225,7 @@ function longFunctions(file: string): string[] {
 }
 
 test("no function is longer than 40 lines", () => {
-  const sources = trackedFiles("lib", "apps", "web", "bench", "scripts").filter((file) =>
+  const sources = trackedFiles("lib", "connectors", "apps", "web", "bench", "scripts").filter((file) =>
     /\.(tsx?|mjs)$/.test(file),
   );
   assert.deepEqual(sources.flatMap(longFunctions), []);
@@ -241,6 +234,7 @@ test("no function is longer than 40 lines", () => {
 test("every source file opens with a sentence that says what it is for", () => {
   const mute = trackedFiles(
     "lib/**.ts",
+    "connectors/**.ts",
     "apps/**.ts",
     "web/**.ts",
     "web/**.tsx",
@@ -250,13 +244,13 @@ test("every source file opens with a sentence that says what it is for", () => {
   assert.deepEqual(mute, []);
 });
 
-test("the map says what every folder of lib, apps and native is for", () => {
+test("the map says what every folder of lib, connectors, apps and native is for", () => {
   execFileSync(process.execPath, ["scripts/map.mjs"], { cwd: projectRoot, stdio: "pipe" });
 });
 
 test("no folder holds more than 12 files; a C++ header and its source are one", () => {
   const folders = new Map<string, Set<string>>();
-  for (const file of trackedFiles("lib/**.ts", "apps/**.ts", "web", "native/**")) {
+  for (const file of trackedFiles("lib/**.ts", "connectors/**.ts", "apps/**.ts", "web", "native/**")) {
     const { dir, name } = posix.parse(file);
     folders.set(dir, (folders.get(dir) ?? new Set()).add(name));
   }
@@ -266,12 +260,54 @@ test("no folder holds more than 12 files; a C++ header and its source are one", 
   );
 });
 
+/** Tests are named without the folder of all, and their ending. */
+const placeOf = (path: string, end: string): string =>
+  join(projectRoot, end === "" ? path : `test/${path}${end}`);
+
+test("every path of ARCHITECTURE.md is there", () => {
+  const paths = [
+    ...read("ARCHITECTURE.md").matchAll(/`((?:lib|connectors|apps|native|web|scripts|test)\/[\w./-]+)`/g),
+  ];
+  const missing = paths
+    .map(([, path = ""]) => path)
+    .filter((path) => !["", ".test.ts", ".full.test.ts"].some((end) => existsSync(placeOf(path, end))));
+  assert.ok(paths.length > 100);
+  assert.deepEqual(missing, []);
+});
+
+/** What the project may not grow beyond; a number that has gone down takes its limit with it. */
+const limits: Readonly<Record<string, number>> = {
+  libLines: 43_300,
+  typescriptLines: 101_000,
+  nativeLines: 43_800,
+  testLines: 79_200,
+  docsWords: 84_500,
+  rooms: 12,
+  floors: 8,
+  importedByTrain: 230,
+  importedByRl: 135,
+  names: 182,
+  options: 562,
+  distinctOptions: 214,
+  trainOptions: 54,
+};
+
+test("the project is not larger than it was: lines, rooms, names, options", async () => {
+  const { measureStructure } = (await importScript("scripts/measure-structure.mjs")) as {
+    measureStructure: () => Promise<Record<string, number>>;
+  };
+  const measured = await measureStructure();
+  assert.deepEqual(Object.keys(measured), Object.keys(limits));
+  const grown = Object.entries(measured).filter(([name, value]) => value > limits[name]!);
+  assert.deepEqual(grown, []);
+});
+
 test("nothing is left open in the code", () => {
   const marks = new RegExp(
     ["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"].map((word) => `\\b${word}\\b`).join("|"),
   );
-  const open = trackedFiles("lib", "apps", "web", "native", "test", "bench", "scripts").filter((file) =>
-    marks.test(read(file)),
+  const open = trackedFiles("lib", "connectors", "apps", "web", "native", "test", "bench", "scripts").filter(
+    (file) => marks.test(read(file)),
   );
   assert.deepEqual(open, []);
 });

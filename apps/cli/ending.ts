@@ -1,6 +1,6 @@
 /** What ended a process of the command line: told to `seekrl launch` where that started it, on standard error otherwise. */
 import { type ErrorCode, errorCodeIn } from "../../lib/base/errors.ts";
-import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
+import { torchrun } from "../cluster/launchers/torchrun.ts";
 import type { CommandContext } from "./command.ts";
 
 /** Exit code of a call that is wrong, and stays so however often it is made. */

@@ -1,7 +1,8 @@
 /** A command that several processes run together: where this one stands, and what it prints. */
-import { placeOf } from "../../lib/comm/launch-variables.ts";
-import { torchrun } from "../../lib/comm/launchers/torchrun.ts";
+
 import type { ProcessGroup } from "../../lib/comm/process-group.ts";
+import { placeOf } from "../cluster/launch-variables.ts";
+import { torchrun } from "../cluster/launchers/torchrun.ts";
 import { type CommandIo, UsageError } from "./command.ts";
 import { jobLayout, type Sharing } from "./report/job-layout.ts";
 

@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import { checkOptions, type OptionKinds } from "../../lib/base/check-options.ts";
 import { packageVersion } from "../../lib/base/package-root.ts";
-import { holderOf } from "../../lib/runs/run-lock.ts";
-import type { AccessOptions } from "../../lib/serve/http/access/access.ts";
-import type { Call } from "../../lib/serve/http/call.ts";
-import { HttpServer, type Route, type ServeOptions } from "../../lib/serve/http/http-server.ts";
-import { failureOf } from "../../lib/serve/http/refusal.ts";
+import { holderOf } from "../runs/run-lock.ts";
+import type { AccessOptions } from "../serve/http/access/access.ts";
+import type { Call } from "../serve/http/call.ts";
+import { HttpServer, type Route, type ServeOptions } from "../serve/http/http-server.ts";
+import { failureOf } from "../serve/http/refusal.ts";
 import type { Studio as Description } from "./api.ts";
 import { PageFiles, pageRoutes } from "./page/page-routes.ts";
 import { evaluationRoutes } from "./routes/evaluation-routes.ts";

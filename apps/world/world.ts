@@ -2,7 +2,7 @@
 
 import { checkOptions, type OptionKinds } from "../../lib/base/check-options.ts";
 import { Dice } from "../../lib/base/random.ts";
-import type { Passage } from "../../lib/corpus/passage.ts";
+import type { Passage } from "../../lib/search/corpus/passage.ts";
 import { type Cast, type Census, drawCast, type Facts, inventFacts } from "./story/facts.ts";
 import { kFamousCities, kNames } from "./story/names.ts";
 import { writePassages } from "./story/passages.ts";

@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { writeFileAtomic } from "../../lib/base/files/files.ts";
 import { Dice } from "../../lib/base/random.ts";
-import { PassageStore } from "../../lib/corpus/passage-store.ts";
-import { reportOf } from "../../lib/corpus/report.ts";
-import { splitCorpus } from "../../lib/corpus/split-job.ts";
+import { PassageStore } from "../../lib/search/corpus/passage-store.ts";
+import { reportOf } from "../../lib/search/corpus/report.ts";
+import { splitCorpus } from "../../lib/search/corpus/split-job.ts";
 
 const { values } = parseArgs({
   options: {

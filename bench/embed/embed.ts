@@ -14,8 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
-import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
-import { textRow } from "../../lib/embed/token-batch.ts";
+import { Encoder, type EncoderOptions } from "../../lib/search/embed/encoder.ts";
+import { textRow } from "../../lib/search/embed/token-batch.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 
 const { values, positionals } = parseArgs({

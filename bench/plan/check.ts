@@ -10,11 +10,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { freePort } from "../../lib/comm/free-port.ts";
+import { freePort } from "../../apps/cluster/free-port.ts";
+import { type MeasuredPoint, measuredParts } from "../../apps/plan/measured.ts";
+import { type PlannedStep, stepSeconds } from "../../apps/plan/step.ts";
+import type { Workload } from "../../apps/plan/workload.ts";
 import { decoderConfig } from "../../lib/model/config/config.ts";
-import { type MeasuredPoint, measuredParts } from "../../lib/plan/measured.ts";
-import { type PlannedStep, stepSeconds } from "../../lib/plan/step.ts";
-import type { Workload } from "../../lib/plan/workload.ts";
 import { type CheckedStep, heldOut, known, miniBatches, shape } from "./sizes.ts";
 
 const { values } = parseArgs({

@@ -6,12 +6,12 @@
  * by side; the others, of which STEP is a name in sizes.ts: one training of all.
  */
 import { parseArgs } from "node:util";
+import { placeOf } from "../../apps/cluster/launch-variables.ts";
+import type { MeasuredPoint } from "../../apps/plan/measured.ts";
 import { native } from "../../lib/base/addon/native.ts";
-import { placeOf } from "../../lib/comm/launch-variables.ts";
 import { ProcessGroup } from "../../lib/comm/process-group.ts";
 import { Engine } from "../../lib/engine/engine.ts";
 import { Model } from "../../lib/model/model.ts";
-import type { MeasuredPoint } from "../../lib/plan/measured.ts";
 import type { TrainSequence } from "../../lib/train/batch/packing.ts";
 import { scoreSequences, Trainer } from "../../lib/train/learner/trainer.ts";
 import { trainingSteps } from "./rollouts.ts";

@@ -11,7 +11,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { remoteSearch } from "../../lib/remote/remote-search.ts";
+import { remoteSearch } from "../../connectors/remote/remote-search.ts";
 
 const { values } = parseArgs({
   options: {

@@ -13,9 +13,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 import { Dice } from "../../lib/base/random.ts";
-import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
-import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import { Bm25Builder, Bm25Index } from "../../lib/search/bm25.ts";
+import { PassageStore, writePassageStore } from "../../lib/search/corpus/passage-store.ts";
+import { HashedEmbedder } from "../../lib/search/embed/hashed-embedder.ts";
 
 const { values } = parseArgs({
   options: {

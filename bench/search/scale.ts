@@ -10,10 +10,10 @@ import { readFileSync } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { PassageStore } from "../../lib/corpus/passage-store.ts";
-import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import type { IndexProgress } from "../../lib/index-folder/build/progress.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
+import { PassageStore } from "../../lib/search/corpus/passage-store.ts";
+import { buildIndex } from "../../lib/search/index-folder/build/build.ts";
+import type { IndexProgress } from "../../lib/search/index-folder/build/progress.ts";
+import { openIndex } from "../../lib/search/index-folder/open.ts";
 import type { Search } from "../../lib/search/search.ts";
 
 const { values, positionals } = parseArgs({

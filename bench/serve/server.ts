@@ -1,13 +1,13 @@
 /** The server of the benchmark, in a process of its own: random vectors, an index over them, passages of 100 words. */
 
+import { serveRetriever } from "../../apps/serve/retriever/retriever-server.ts";
 import { Dice } from "../../lib/base/random.ts";
-import type { Embedder } from "../../lib/embed/embedder.ts";
-import { Encoder } from "../../lib/embed/encoder.ts";
-import { HashedEmbedder } from "../../lib/embed/hashed-embedder.ts";
 import type { BatchOptions } from "../../lib/search/batching/batcher.ts";
+import type { Embedder } from "../../lib/search/embed/embedder.ts";
+import { Encoder } from "../../lib/search/embed/encoder.ts";
+import { HashedEmbedder } from "../../lib/search/embed/hashed-embedder.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { VectorIndex, type VectorIndexKind } from "../../lib/search/vector-index.ts";
-import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 
 /** What the parent process asks for, as JSON in the first argument. */
 export interface ServerChoice {

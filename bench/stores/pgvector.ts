@@ -11,10 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import type { Passage } from "../../lib/corpus/passage.ts";
+import { importToPg } from "../../connectors/stores/pg-import.ts";
+import { openPgSearch } from "../../connectors/stores/pg-search.ts";
+import type { Passage } from "../../lib/search/corpus/passage.ts";
 import { VectorIndex } from "../../lib/search/vector-index.ts";
-import { importToPg } from "../../lib/stores/pg-import.ts";
-import { openPgSearch } from "../../lib/stores/pg-search.ts";
 import { mixtureOf } from "../search/mixture.ts";
 
 const { values } = parseArgs({

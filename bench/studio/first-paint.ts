@@ -9,8 +9,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runDemo } from "../../apps/demo/demo.ts";
 import { serveStudio } from "../../apps/studio/studio.ts";
+import { runDemo } from "../../apps/world/demo/demo.ts";
 import { buildPage, openBrowser, whyNoBrowser } from "../../test/studio/browser.ts";
 import { type FirstPaint, measureFirstPaint } from "../../test/studio/first-paint.ts";
 

@@ -10,8 +10,8 @@ import {
 } from "../reward/systems/agentic-rag.ts";
 import { agenticFormTokens, agenticPointTokens } from "../reward/systems/agentic-tokens.ts";
 import { type AgenticFormatOptions, agenticFormat } from "../rollout/formats/agentic-rag.ts";
-import { bracketTools, parseBracketCall } from "../tools/bracket-calls.ts";
-import type { ToolBox } from "../tools/tool-box.ts";
+import { bracketTools, parseBracketCall } from "../rollout/tools/bracket-calls.ts";
+import type { ToolBox } from "../rollout/tools/tool-box.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** What an answer is compared by: exact match, word F1, the letter of an option, or a reward of one's own. */

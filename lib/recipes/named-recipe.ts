@@ -4,7 +4,7 @@ import { readTextSync } from "../base/files/regular-file.ts";
 import type { Reward } from "../reward/reward.ts";
 import type { R1SearcherStage } from "../reward/systems/r1-searcher.ts";
 import { defaultMemory, type Memory } from "../rollout/memory.ts";
-import type { ToolBox } from "../tools/tool-box.ts";
+import type { ToolBox } from "../rollout/tools/tool-box.ts";
 import { type AgenticOptions, agenticRagR1 } from "./agentic-rag-r1.ts";
 import type { ChosenRecipe } from "./choices.ts";
 import { r1Searcher } from "./r1-searcher.ts";

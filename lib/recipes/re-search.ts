@@ -5,7 +5,7 @@ import { reCallReward } from "../reward/systems/re-call.ts";
 import { type ReSearchRewardOptions, reSearchReward } from "../reward/systems/re-search.ts";
 import { type ReSearchTemplate, reSearchFormat } from "../rollout/formats/re-search.ts";
 import { toolFormat } from "../rollout/formats/tool-format.ts";
-import type { ToolBox } from "../tools/tool-box.ts";
+import type { ToolBox } from "../rollout/tools/tool-box.ts";
 import { algorithms } from "../train/algorithm/algorithm.ts";
 import type { Recipe } from "./recipe.ts";
 

@@ -6,8 +6,8 @@ import type { Reward, TokenReward } from "../reward/reward.ts";
 import type { Format } from "../rollout/formats/format.ts";
 import type { Limits } from "../rollout/limits.ts";
 import type { Sampling, TextCodec } from "../rollout/seams.ts";
+import type { ToolBox } from "../rollout/tools/tool-box.ts";
 import type { Search } from "../search/search.ts";
-import type { ToolBox } from "../tools/tool-box.ts";
 import type { Algorithm } from "../train/algorithm/algorithm.ts";
 import type { AdamWOptions } from "../train/learner/learner-options.ts";
 

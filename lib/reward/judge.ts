@@ -2,9 +2,16 @@
 import { checkOptions } from "../base/check-options.ts";
 import { SeekError } from "../base/errors.ts";
 import type { Question } from "../data/question.ts";
-import type { Chat } from "../remote/chat.ts";
 import { foundIn, type Spoken } from "./reading.ts";
 import type { Reward } from "./reward.ts";
+
+/** What is asked: one message in, one text out, as `Chat` does it. */
+export interface JudgeModel {
+  ask(
+    content: string,
+    options?: { readonly signal?: AbortSignal | undefined; readonly check?: (reply: string) => void },
+  ): Promise<string>;
+}
 
 /** What the judge found, or why it found nothing. */
 export type Verdict =
@@ -45,7 +52,7 @@ Give your reasons first, then your judgement, as one JSON object and nothing els
  * @throws ERR_ABORTED when the signal fires
  */
 export async function judgeAnswer(
-  chat: Chat,
+  chat: JudgeModel,
   question: Pick<Question, "question" | "answers">,
   prediction: string,
   { prompt = judgePrompt, retries = 2, signal }: JudgeOptions = {},
@@ -62,7 +69,7 @@ export async function judgeAnswer(
 type Asked<Value> = { readonly value: Value } | { readonly failure: string };
 
 async function askUntil<Value>(
-  chat: Chat,
+  chat: JudgeModel,
   content: string,
   parse: (reply: string) => Value | undefined,
   { retries, signal }: { readonly retries: number; readonly signal: AbortSignal | undefined },
@@ -139,7 +146,7 @@ const mostBraces = 64;
  * const reward = judgeReward(chat, { points: 3 });
  */
 export function judgeReward(
-  chat: Chat,
+  chat: JudgeModel,
   judging: Omit<JudgeOptions, "signal"> & { readonly points?: number } = {},
 ): (...args: Parameters<Reward>) => Promise<number> {
   checkOptions("judgeReward", judging, { points: "number", prompt: "string", retries: "number" });
@@ -181,7 +188,7 @@ Context: {context}`,
  * const reward = relevanceReward(chat, { points: 1 });
  */
 export function relevanceReward(
-  chat: Chat,
+  chat: JudgeModel,
   options: Pick<JudgeOptions, "retries"> & {
     readonly points?: number;
     readonly prompts?: readonly string[];

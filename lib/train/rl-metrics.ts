@@ -1,6 +1,7 @@
 /** A step's rollouts as metrics and as rows of the run log. */
-import { loggedMemory, memoryFigures } from "../evaluate/memory-figures.ts";
+
 import { exactMatch } from "../reward/metrics/metrics.ts";
+import { loggedMemory, memoryFigures } from "../rollout/memory-figures.ts";
 import { differs } from "./dynamic-sampling.ts";
 import type { RewardedRollout, SampledRollout } from "./step-rollouts.ts";
 

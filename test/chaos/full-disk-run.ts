@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { readdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { writeJsonLines } from "../../lib/data/files/jsonl.ts";
-import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { addToIndex } from "../../lib/index-folder/change/edit.ts";
-import { mergeIndexes } from "../../lib/index-folder/change/merge.ts";
-import { indexInfo } from "../../lib/index-folder/info.ts";
+import { buildIndex } from "../../lib/search/index-folder/build/build.ts";
+import { addToIndex } from "../../lib/search/index-folder/change/edit.ts";
+import { mergeIndexes } from "../../lib/search/index-folder/change/merge.ts";
+import { indexInfo } from "../../lib/search/index-folder/info.ts";
 import { algorithms } from "../../lib/train/algorithm/algorithm.ts";
-import { killedPassages } from "../index-folder/killed.ts";
+import { killedPassages } from "../search/index-folder/killed.ts";
 import { runBandit } from "../train/run/rl-run.ts";
 import { saveVariant } from "./save-run.ts";
 

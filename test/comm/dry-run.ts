@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { placeOf } from "../../lib/comm/launch-variables.ts";
-import type { Place } from "../../lib/comm/launchers/place.ts";
+import { placeOf } from "../../apps/cluster/launch-variables.ts";
+import type { Place } from "../../apps/cluster/launchers/place.ts";
 
 type Variables = Readonly<Record<string, string>>;
 

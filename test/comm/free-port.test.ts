@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { test } from "node:test";
-import { freePort } from "../../lib/comm/free-port.ts";
+import { freePort } from "../../apps/cluster/free-port.ts";
 
 test("a free port can be listened on, and lies below those that connections are given", async () => {
   for (let i = 0; i < 20; ++i) {

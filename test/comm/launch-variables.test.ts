@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { placeOf } from "../../lib/comm/launch-variables.ts";
-import { slurmCounts, slurmHosts } from "../../lib/comm/launchers/slurm-hosts.ts";
+import { placeOf } from "../../apps/cluster/launch-variables.ts";
+import { slurmCounts, slurmHosts } from "../../apps/cluster/launchers/slurm-hosts.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

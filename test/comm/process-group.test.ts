@@ -1,11 +1,11 @@
 /** Process groups between real processes: what they tell each other, and what happens when one of them is gone. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { freePort } from "../../apps/cluster/free-port.ts";
 import type { SeekError } from "../../lib/base/errors.ts";
 import { Dice } from "../../lib/base/random.ts";
 import { agree } from "../../lib/comm/agreement.ts";
 import { balanced } from "../../lib/comm/claims.ts";
-import { freePort } from "../../lib/comm/free-port.ts";
 import { ProcessGroup } from "../../lib/comm/process-group.ts";
 import { runRanks } from "./ranks.ts";
 

@@ -1,7 +1,7 @@
 /** Runs a compiled module of the tests as the ranks of one job on this machine. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../../lib/comm/free-port.ts";
+import { freePort } from "../../apps/cluster/free-port.ts";
 
 /** What a rank has come to. */
 export interface RankOutcome {

@@ -5,11 +5,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { parquetWriteBuffer } from "hyparquet-writer";
+import { remoteSearch } from "../../connectors/remote/remote-search.ts";
 import { parseExactJson } from "../../lib/base/files/exact-json.ts";
-import { readDocuments } from "../../lib/corpus/read-documents.ts";
 import { readQuestions } from "../../lib/data/question.ts";
 import { scoreAnswers } from "../../lib/evaluate/score-answers.ts";
-import { remoteSearch } from "../../lib/remote/remote-search.ts";
+import { readDocuments } from "../../lib/search/corpus/read-documents.ts";
 import { file, questionsOf } from "./written-files.ts";
 
 const ids = ["9007199254740993", "18446744073709551615", "-9007199254740995"];

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { evaluate } from "../../lib/evaluate/evaluate.ts";
 import type { EvaluateOptions } from "../../lib/evaluate/options.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
 import { Model } from "../../lib/model/model.ts";
 import { scoreAnswer } from "../../lib/reward/metrics/rules.ts";
 import type { Trajectory } from "../../lib/rollout/trajectory.ts";
+import { openIndex } from "../../lib/search/index-folder/open.ts";
 
 const trajectory: Trajectory = {
   ...{

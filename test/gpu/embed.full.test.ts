@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Encoder, type EncoderOptions } from "../../lib/embed/encoder.ts";
-import { Reranker } from "../../lib/embed/reranker.ts";
-import { copyOf, golden, texts } from "../embed/golden.ts";
+import { Encoder, type EncoderOptions } from "../../lib/search/embed/encoder.ts";
+import { Reranker } from "../../lib/search/embed/reranker.ts";
+import { copyOf, golden, texts } from "../search/embed/golden.ts";
 import { gpuDevice } from "./device.ts";
 import { cosine, modelOn, shapes, wideHeaded } from "./models.ts";
 

@@ -8,7 +8,7 @@ import { Model } from "../../lib/model/model.ts";
 import type { Policy } from "../../lib/model/policy.ts";
 import type { QuantisedWeights } from "../../lib/model/weights-form.ts";
 import { scoreSequences } from "../../lib/train/learner/trainer.ts";
-import { copyOf } from "../embed/golden.ts";
+import { copyOf } from "../search/embed/golden.ts";
 import { gpuDevice } from "./device.ts";
 
 const base: DecoderShape = {

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { runCli, runJson, startServing } from "../cli/run-cli.ts";
-import { texts } from "../embed/golden.ts";
 import { projectRoot } from "../project.ts";
+import { texts } from "../search/embed/golden.ts";
 import { gpuDevice } from "./device.ts";
 import { cosine, wideHeaded } from "./models.ts";
 

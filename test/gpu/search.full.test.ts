@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
+import { buildIndex } from "../../lib/search/index-folder/build/build.ts";
+import { openIndex } from "../../lib/search/index-folder/open.ts";
 import type { Hit } from "../../lib/search/search.ts";
 import {
   VectorIndex,

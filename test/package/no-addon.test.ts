@@ -9,7 +9,7 @@ import { projectRoot } from "../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
-for (const part of ["dist/lib", "dist/apps", "package.json"])
+for (const part of ["dist/lib", "dist/connectors", "dist/apps", "package.json"])
   await cp(join(projectRoot, part), join(folder, part), { recursive: true });
 await symlink(join(projectRoot, "node_modules"), join(folder, "node_modules"));
 

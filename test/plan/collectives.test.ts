@@ -1,7 +1,7 @@
 /** Times of collectives against the formulas of rings, by hand. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { broadcastSeconds, gatherSeconds, groupOf, pairSumSeconds } from "../../lib/plan/collectives.ts";
+import { broadcastSeconds, gatherSeconds, groupOf, pairSumSeconds } from "../../apps/plan/collectives.ts";
 import { clusterOf, device } from "./tiny-training.ts";
 
 /** Sums of a few products in another order. */

@@ -1,7 +1,7 @@
 /** Measured points as times of any size. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { measuredParts } from "../../lib/plan/measured.ts";
+import { measuredParts } from "../../apps/plan/measured.ts";
 
 const measured = {
   decode: [

@@ -1,13 +1,13 @@
 /** A step's time by hand, its limits, and the memory of a device against the planner of one process. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { aloneSeconds, laidOut, layoutsOf } from "../../apps/plan/layouts.ts";
+import { deviceMemory } from "../../apps/plan/memory.ts";
+import { planned } from "../../apps/plan/planned.ts";
+import { rolloutSeconds } from "../../apps/plan/rollouts.ts";
+import { knownConfig } from "../../apps/plan/shapes.ts";
+import type { Layout } from "../../apps/plan/step.ts";
 import { adapterParameters } from "../../lib/model/form/adapter-size.ts";
-import { aloneSeconds, laidOut, layoutsOf } from "../../lib/plan/layouts.ts";
-import { deviceMemory } from "../../lib/plan/memory.ts";
-import { planned } from "../../lib/plan/planned.ts";
-import { rolloutSeconds } from "../../lib/plan/rollouts.ts";
-import { knownConfig } from "../../lib/plan/shapes.ts";
-import type { Layout } from "../../lib/plan/step.ts";
 import { numParameters, trainingMemory } from "../../lib/train/memory/plan.ts";
 import { clusterOf, config, device, parts, trainingOf, workload } from "./tiny-training.ts";
 

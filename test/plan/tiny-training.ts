@@ -1,9 +1,10 @@
 /** A small training to plan, with parts whose times are plain numbers. */
+
+import type { PlannedTraining } from "../../apps/plan/layouts.ts";
+import type { Cluster, Device } from "../../apps/plan/machine.ts";
+import type { Parts } from "../../apps/plan/parts.ts";
+import type { Workload } from "../../apps/plan/workload.ts";
 import { decoderConfig } from "../../lib/model/config/config.ts";
-import type { PlannedTraining } from "../../lib/plan/layouts.ts";
-import type { Cluster, Device } from "../../lib/plan/machine.ts";
-import type { Parts } from "../../lib/plan/parts.ts";
-import type { Workload } from "../../lib/plan/workload.ts";
 
 /** 1e9 bytes a second to neighbours, without latency. */
 export const device: Device = {

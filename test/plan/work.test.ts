@@ -1,16 +1,16 @@
 /** Operations and bytes of models against their published sizes and by hand. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gpuOf } from "../../lib/plan/machine.ts";
-import { computedParts } from "../../lib/plan/parts.ts";
-import { knownConfig, knownNames } from "../../lib/plan/shapes.ts";
+import { gpuOf } from "../../apps/plan/machine.ts";
+import { computedParts } from "../../apps/plan/parts.ts";
+import { knownConfig, knownNames } from "../../apps/plan/shapes.ts";
 import {
   activeWeights,
   cacheBytesPerToken,
   forwardFlops,
   headWeights,
   splitConfig,
-} from "../../lib/plan/work.ts";
+} from "../../apps/plan/work.ts";
 import { numParameters } from "../../lib/train/memory/plan.ts";
 import { config } from "./tiny-training.ts";
 

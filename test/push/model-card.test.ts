@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { parse } from "yaml";
-import { pushModel } from "../../lib/push/push-model.ts";
+import { pushModel } from "../../apps/push/push-model.ts";
 import { modelFiles, resultLines, writeAdapter, writeFiles, writeRun } from "./pushed-things.ts";
 
 type Untyped = ReturnType<typeof JSON.parse>;

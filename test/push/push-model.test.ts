@@ -4,10 +4,10 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
+import { pushModel } from "../../apps/push/push-model.ts";
+import { fetchModel } from "../../connectors/remote/hub/fetch-model.ts";
 import { lockFolder } from "../../lib/base/files/folder-lock.ts";
-import { pushModel } from "../../lib/push/push-model.ts";
-import { fetchModel } from "../../lib/remote/hub/fetch-model.ts";
-import { startPushHub } from "../remote/hub/push-hub.ts";
+import { startPushHub } from "../connectors/remote/hub/push-hub.ts";
 import { modelFiles, writeAdapter, writeFiles, writeRun } from "./pushed-things.ts";
 
 const id = "acme/tiny";

@@ -4,12 +4,12 @@ import { appendFile, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { Chat, type ChatOptions } from "../../lib/remote/chat.ts";
-import { KeptAnswers } from "../../lib/remote/kept-answers.ts";
+import { Chat, type ChatOptions } from "../../connectors/remote/chat.ts";
+import { KeptAnswers } from "../../connectors/remote/kept-answers.ts";
 import { judgeAnswer, judgeReward, relevanceReward } from "../../lib/reward/judge.ts";
 import { weightedReward } from "../../lib/reward/reward.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
-import { type Asked, type FaultServer, startFaultServer } from "../remote/fault-server.ts";
+import { type Asked, type FaultServer, startFaultServer } from "../connectors/remote/fault-server.ts";
 import { asks, spoken } from "./spoken.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

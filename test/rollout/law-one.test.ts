@@ -1,9 +1,9 @@
 /** Law 1 for every kind of agent: what the engine's sequences hold is what the trajectory says, at any limits. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { baselineAgent, baselineNames } from "../../apps/baselines/baselines.ts";
 import { type AgentFunction, ownAgent } from "../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../lib/rollout/agents/search-agent.ts";
-import { baselineAgent, baselineNames } from "../../lib/rollout/baselines/baselines.ts";
 import { ragFormat } from "../../lib/rollout/formats/format.ts";
 import { stackParser, stackTurnEnds } from "../../lib/rollout/grammars/stack-grammar.ts";
 import { defaultLimits } from "../../lib/rollout/limits.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { appendFile, rename, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { LineLog } from "../../lib/runs/logs/line-log.ts";
+import { LineLog } from "../../apps/runs/logs/line-log.ts";
 import { withFolder } from "./logs.ts";
 
 async function withLog(

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { appendFile, truncate, writeFile } from "node:fs/promises";
 import { test } from "node:test";
-import { seriesOf } from "../../lib/runs/metrics/metric-series.ts";
-import { MetricsLog } from "../../lib/runs/metrics/metrics-log.ts";
-import { paceOf } from "../../lib/runs/metrics/pace.ts";
+import { seriesOf } from "../../apps/runs/metrics/metric-series.ts";
+import { MetricsLog } from "../../apps/runs/metrics/metrics-log.ts";
+import { paceOf } from "../../apps/runs/metrics/pace.ts";
 import { lines, logOf, withFolder } from "./logs.ts";
 
 async function logWith(

@@ -5,11 +5,11 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { findRuns } from "../../apps/runs/find-runs.ts";
+import { configDifferences, optionsByPath } from "../../apps/runs/run-config.ts";
+import { RunFolder } from "../../apps/runs/run-folder.ts";
+import { holderOf } from "../../apps/runs/run-lock.ts";
 import { lockFile, lockFolder } from "../../lib/base/files/folder-lock.ts";
-import { findRuns } from "../../lib/runs/find-runs.ts";
-import { configDifferences, optionsByPath } from "../../lib/runs/run-config.ts";
-import { RunFolder } from "../../lib/runs/run-folder.ts";
-import { holderOf } from "../../lib/runs/run-lock.ts";
 import { lines, withFolder } from "./logs.ts";
 
 const step = (number: number): object => ({

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { appendFile, open, truncate, writeFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
-import type { TrajectoryFilter } from "../../lib/runs/trajectories/trajectory-filter.ts";
-import { TrajectoryLog } from "../../lib/runs/trajectories/trajectory-log.ts";
+import type { TrajectoryFilter } from "../../apps/runs/trajectories/trajectory-filter.ts";
+import { TrajectoryLog } from "../../apps/runs/trajectories/trajectory-log.ts";
 import { type LoggedRow, lines, loggedRow, logOf, withFolder } from "./logs.ts";
 
 const numRows = 20_000;

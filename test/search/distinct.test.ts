@@ -4,9 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
 import { distinctSearch } from "../../lib/search/distinct.ts";
+import { buildIndex } from "../../lib/search/index-folder/build/build.ts";
+import { openIndex } from "../../lib/search/index-folder/open.ts";
 import type { Search } from "../../lib/search/search.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-distinct-"));

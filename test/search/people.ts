@@ -1,5 +1,5 @@
 /** Short passages about people with similar names, and random vectors, both from a seed. */
-import type { Passage } from "../../lib/corpus/passage.ts";
+import type { Passage } from "../../lib/search/corpus/passage.ts";
 import { randomFrom } from "../dice.ts";
 
 const starts = ["Va", "So", "Ker", "Mi", "Ola", "Tre", "Bel", "Du", "Ni", "Fer"];

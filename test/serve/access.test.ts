@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { request } from "node:http";
 import { type TestContext, test } from "node:test";
+import type { ServeOptions } from "../../apps/serve/http/http-server.ts";
+import { serveRetriever } from "../../apps/serve/retriever/retriever-server.ts";
+import { serveRewards } from "../../apps/serve/reward-server.ts";
 import { emReward } from "../../lib/reward/reward.ts";
-import type { ServeOptions } from "../../lib/serve/http/http-server.ts";
-import { serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
-import { serveRewards } from "../../lib/serve/reward-server.ts";
 import { quickSearch } from "./doubles.ts";
 
 const questions = [{ id: "1", question: "Capital of Italy?", answers: ["Rome"] }];

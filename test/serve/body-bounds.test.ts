@@ -1,13 +1,13 @@
 /** Bodies that take long to read are refused before they are read, and wrong lists at their first faults. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { chatRequest } from "../../apps/serve/api/chat/request.ts";
+import { completionRequest } from "../../apps/serve/api/completions/request.ts";
+import { messagesBody } from "../../apps/serve/api/messages/body.ts";
+import { sealed, unsealed } from "../../apps/serve/api/responses/items/item.ts";
+import { listField } from "../../apps/serve/http/body/list-field.ts";
+import { checkedBody } from "../../apps/serve/http/body/request-body.ts";
 import { zod } from "../../lib/base/on-first-use.ts";
-import { chatRequest } from "../../lib/serve/api/chat/request.ts";
-import { completionRequest } from "../../lib/serve/api/completions/request.ts";
-import { messagesBody } from "../../lib/serve/api/messages/body.ts";
-import { sealed, unsealed } from "../../lib/serve/api/responses/items/item.ts";
-import { listField } from "../../lib/serve/http/body/list-field.ts";
-import { checkedBody } from "../../lib/serve/http/body/request-body.ts";
 
 const many = (item: string, count: number): string => `[${Array.from({ length: count }, () => item).join()}]`;
 const fields = (count: number): string => Array.from({ length: count }, (_, i) => `"${i}":1`).join();

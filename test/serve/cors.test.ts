@@ -1,8 +1,8 @@
 /** Which web pages may ask from a browser, and what a browser is told. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { HttpServer, type Route, type ServeOptions } from "../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../lib/serve/http/refusal.ts";
+import { HttpServer, type Route, type ServeOptions } from "../../apps/serve/http/http-server.ts";
+import { Refusal } from "../../apps/serve/http/refusal.ts";
 
 const page = "https://chat.example";
 const failureOf = (cause: unknown): Refusal =>

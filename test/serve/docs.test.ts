@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Passage } from "../../lib/corpus/passage.ts";
-import { buildIndex } from "../../lib/index-folder/build/build.ts";
-import { openIndex } from "../../lib/index-folder/open.ts";
+import type { Passage } from "../../lib/search/corpus/passage.ts";
+import { buildIndex } from "../../lib/search/index-folder/build/build.ts";
+import { openIndex } from "../../lib/search/index-folder/open.ts";
 import { projectRoot } from "../project.ts";
 import { get, post, served } from "./doubles.ts";
 

@@ -1,10 +1,10 @@
 /** A server over a search that needs no index, and the ways in which tests ask it. */
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Embedder } from "../../lib/embed/embedder.ts";
+import type { RetrieverOptions } from "../../apps/serve/retriever/options.ts";
+import { type RetrieverServer, serveRetriever } from "../../apps/serve/retriever/retriever-server.ts";
+import type { Embedder } from "../../lib/search/embed/embedder.ts";
 import type { Hit, Search } from "../../lib/search/search.ts";
-import type { RetrieverOptions } from "../../lib/serve/retriever/options.ts";
-import { type RetrieverServer, serveRetriever } from "../../lib/serve/retriever/retriever-server.ts";
 
 /** Hits that tell which query they answer. */
 export function hitsFor(query: string, topK: number): Hit[] {

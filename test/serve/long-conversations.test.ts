@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { promptText, replyBeginning } from "../../lib/serve/generation/conversation-prompt.ts";
-import { ModelStyle } from "../../lib/serve/reading/model-style.ts";
-import { type AskedPrompt, heldReply, writtenPrompt } from "../../lib/serve/reading/written-prompt.ts";
+import { promptText, replyBeginning } from "../../apps/serve/generation/conversation-prompt.ts";
+import { ModelStyle } from "../../apps/serve/reading/model-style.ts";
+import { type AskedPrompt, heldReply, writtenPrompt } from "../../apps/serve/reading/written-prompt.ts";
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { idsOfPrompt, textOfPrompt } from "../../lib/text/tokenizers/spelt-marks.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
-import { promptIdsOf } from "../../lib/serve/generation/prompt-ids.ts";
-import { askThread } from "../../lib/serve/generation/prompt-worker.ts";
+import { promptIdsOf } from "../../apps/serve/generation/prompt-ids.ts";
+import { askThread } from "../../apps/serve/generation/prompt-worker.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
 import { checkpoint } from "./model/served.ts";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { Agent, request } from "node:http";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ServeFault } from "../../apps/serve/http/http-server.ts";
 import { SeekError } from "../../lib/base/errors.ts";
 import type { Search } from "../../lib/search/search.ts";
-import type { ServeFault } from "../../lib/serve/http/http-server.ts";
 import { type Answer, get, post, quickSearch, served, slowSearch } from "./doubles.ts";
 
 const statuses = (answers: readonly Answer[]): number[] => answers.map(({ status }) => status);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { RetrieverServer } from "../../lib/serve/retriever/retriever-server.ts";
+import type { RetrieverServer } from "../../apps/serve/retriever/retriever-server.ts";
 import { randomFrom } from "../dice.ts";
 import { type Answer, get, post, served, smallEmbedder } from "./doubles.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { remoteSearch } from "../../lib/remote/remote-search.ts";
+import { remoteSearch } from "../../connectors/remote/remote-search.ts";
 import type { Search } from "../../lib/search/search.ts";
 import { hitsFor, quickSearch, served } from "./doubles.ts";
 

@@ -6,14 +6,14 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ServeFault } from "../../apps/serve/http/http-server.ts";
+import { type RewardServerOptions, serveRewards } from "../../apps/serve/reward-server.ts";
 import { emReward, type Reward } from "../../lib/reward/reward.ts";
 import { r1SearcherReward } from "../../lib/reward/systems/r1-searcher.ts";
 import { reSearchScore } from "../../lib/reward/systems/re-search.ts";
 import { questionFinder, trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
 import { originalRagFormat } from "../../lib/rollout/formats/original-rag.ts";
 import { r1SearcherFormat } from "../../lib/rollout/formats/r1-searcher.ts";
-import type { ServeFault } from "../../lib/serve/http/http-server.ts";
-import { type RewardServerOptions, serveRewards } from "../../lib/serve/reward-server.ts";
 import { projectRoot } from "../project.ts";
 
 const questions = [

@@ -1,10 +1,10 @@
 /** Long bodies are read in slices as JSON.parse reads them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Extent } from "../../apps/serve/http/body/extent.ts";
+import { parseJson } from "../../apps/serve/http/body/parse-json.ts";
+import { checkedBody } from "../../apps/serve/http/body/request-body.ts";
 import { zod } from "../../lib/base/on-first-use.ts";
-import { Extent } from "../../lib/serve/http/body/extent.ts";
-import { parseJson } from "../../lib/serve/http/body/parse-json.ts";
-import { checkedBody } from "../../lib/serve/http/body/request-body.ts";
 import { randomNumbers } from "./reading/replies.ts";
 
 const read = (body: string | Buffer): Promise<unknown> => checkedBody(zod().unknown(), Buffer.from(body));

@@ -1,7 +1,7 @@
 /** Long answers are written in turns. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { encode, listOf } from "../../lib/serve/http/slices.ts";
+import { encode, listOf } from "../../apps/serve/http/slices.ts";
 
 const live = new AbortController().signal;
 const items = Array.from({ length: 2000 }, (_, i) => ({ i, text: "über ".repeat(500) }));

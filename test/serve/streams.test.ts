@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { type TestContext, test } from "node:test";
-import { answerEvents } from "../../lib/serve/http/answer-events.ts";
-import type { SentEvent } from "../../lib/serve/http/event-stream.ts";
-import { HttpServer, type Route } from "../../lib/serve/http/http-server.ts";
-import { matchPath } from "../../lib/serve/http/paths.ts";
-import { readEvents } from "../../lib/serve/http/read-events.ts";
-import { Refusal } from "../../lib/serve/http/refusal.ts";
+import { answerEvents } from "../../apps/serve/http/answer-events.ts";
+import type { SentEvent } from "../../apps/serve/http/event-stream.ts";
+import { HttpServer, type Route } from "../../apps/serve/http/http-server.ts";
+import { matchPath } from "../../apps/serve/http/paths.ts";
+import { readEvents } from "../../apps/serve/http/read-events.ts";
+import { Refusal } from "../../apps/serve/http/refusal.ts";
 
 const failureOf = (cause: unknown): Refusal =>
   cause instanceof Refusal ? cause : new Refusal("internal", "it failed", { cause });

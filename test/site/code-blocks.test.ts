@@ -21,7 +21,7 @@ const runElsewhere: Readonly<Record<string, string>> = {
   "docs/many-machines.md yaml": "comm/many-machines.ts",
   "docs/serving.md jsonl": "serve/docs.test.ts",
   "docs/tools.md yaml": "cli/options/tools.test.ts",
-  "docs/remote.md sql": "stores/pgvector.full.test.ts",
+  "docs/remote.md sql": "connectors/stores/pgvector.full.test.ts",
   "docs/mcp.md json": "site/code-blocks.test.ts",
 };
 

@@ -1,10 +1,10 @@
 /** A small real training with everything that the studio shows of it. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { runDemo } from "../../apps/demo/demo.ts";
+import type { LoggedSegment, LoggedTrajectory } from "../../apps/runs/trajectories/logged-trajectory.ts";
+import { runDemo } from "../../apps/world/demo/demo.ts";
 import { createWorld } from "../../apps/world/world.ts";
 import { unpackFloats, unpackIds } from "../../lib/data/logs/packed-numbers.ts";
-import type { LoggedSegment, LoggedTrajectory } from "../../lib/runs/trajectories/logged-trajectory.ts";
 import type { ShownSegment } from "../../web/base/colour/tokens.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { logOf } from "../runs/logs.ts";

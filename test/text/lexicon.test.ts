@@ -5,9 +5,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
-import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
+import { PassageStore, writePassageStore } from "../../lib/search/corpus/passage-store.ts";
 import { meaningOf, termsOf, wordsOf } from "../../lib/text/analysis/words.ts";
+import { cutBatches, cutTexts } from "../../lib/text/words/lexicon.ts";
 import { randomFrom } from "../dice.ts";
 import { sharedData, skipWithoutData } from "../shared-data.ts";
 

@@ -1,10 +1,10 @@
 /** Unicode's normal forms of texts with any number of marks on a character. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { foldAccents, foldForms } from "../../lib/text/analysis/fold.ts";
+import { keyOf } from "../../lib/rollout/tools/built-in/library.ts";
 import { firstMeaning } from "../../lib/text/analysis/first-rules.ts";
+import { foldAccents, foldForms } from "../../lib/text/analysis/fold.ts";
 import { normalized } from "../../lib/text/normal-form.ts";
-import { keyOf } from "../../lib/tools/built-in/library.ts";
 import { randomNumbers } from "../serve/reading/replies.ts";
 
 const marks = Array.from({ length: 0x1f000 }, (_, code) => String.fromCodePoint(code)).filter((char) =>

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { PassageStore, writePassageStore } from "../../lib/corpus/passage-store.ts";
+import { PassageStore, writePassageStore } from "../../lib/search/corpus/passage-store.ts";
 import { answerWords } from "../../lib/text/words/normalize.ts";
 import { cutAnswers, PhraseTable } from "../../lib/text/words/phrases.ts";
 import { randomFrom } from "../dice.ts";

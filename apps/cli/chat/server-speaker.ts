@@ -1,9 +1,10 @@
 /** A model behind a server that answers in a chat, by the OpenAI protocol, streaming. */
+
+import { httpUrl } from "../../../connectors/remote/endpoint.ts";
+import { routedFetch } from "../../../connectors/remote/network/routed-fetch.ts";
+import { optionalKey } from "../../../connectors/remote/secret.ts";
 import { SeekError } from "../../../lib/base/errors.ts";
-import { httpUrl } from "../../../lib/remote/endpoint.ts";
-import { routedFetch } from "../../../lib/remote/network/routed-fetch.ts";
-import { optionalKey } from "../../../lib/remote/secret.ts";
-import { readEvents } from "../../../lib/serve/http/read-events.ts";
+import { readEvents } from "../../serve/http/read-events.ts";
 import type { ChatMessage, Reply, Speaker } from "./speaker.ts";
 
 /** Where, which model, and how it answers. */

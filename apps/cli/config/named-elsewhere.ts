@@ -36,7 +36,7 @@ async function encoderOfIndex(index: unknown): Promise<Foreign | undefined> {
   const { folder, encoder, mode } = isValues(index) ? index : { folder: index };
   if (typeof folder !== "string" || encoder !== undefined || mode === "bm25") return undefined;
   if (!existsSync(join(folder, "manifest.json"))) return undefined;
-  const { foreignEncoder } = await import("../../../lib/index-folder/embedders.ts");
+  const { foreignEncoder } = await import("../../../lib/search/index-folder/embedders.ts");
   const path = await foreignEncoder(folder);
   if (path === undefined) return undefined;
   return { what: `${folder}: path encoder: ${path}`, instead: `--index folder=${folder},encoder=${path}` };

@@ -1,7 +1,7 @@
 /** Options that a run's folder brings along: acted upon where this user's own command wrote them, or when told so. */
 import { parseConfigText } from "../../../lib/data/files/config-text.ts";
-import { foreignRecordMessage } from "../../../lib/runs/named-in-record.ts";
 import { isOwnRecord, isRecord } from "../../../lib/train/run/run-record.ts";
+import { foreignRecordMessage } from "../../runs/named-in-record.ts";
 import { isValues } from "../assignments.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { readConfigText } from "./config-file.ts";

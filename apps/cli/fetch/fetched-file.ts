@@ -30,13 +30,13 @@ export async function fetchedFile(
 }
 
 async function downloaded(path: string, io: CommandIo, folder: string): Promise<string> {
-  const { isAddress, remoteFile } = await import("../../../lib/remote/files/file-address.ts");
+  const { isAddress, remoteFile } = await import("../../../connectors/remote/files/file-address.ts");
   if (!isAddress(path)) return path;
   if (path.startsWith("hf://")) {
-    const { fetchDataset } = await import("../../../lib/remote/hub/fetch-dataset.ts");
+    const { fetchDataset } = await import("../../../connectors/remote/hub/fetch-dataset.ts");
     return fromHub(path, fetchDataset, io);
   }
-  const { downloadFile } = await import("../../../lib/remote/files/download-file.ts");
+  const { downloadFile } = await import("../../../connectors/remote/files/download-file.ts");
   const progress = progressLine(io);
   const file = await downloadFile(remoteFile(path), {
     folder,

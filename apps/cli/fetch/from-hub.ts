@@ -1,6 +1,7 @@
 /** What options name on the Hugging Face hub, fetched with progress into the hub's cache. */
+
+import type { FetchedModel, FetchModelOptions } from "../../../connectors/remote/hub/fetch-place.ts";
 import { bytesText } from "../../../lib/base/disk/free-space.ts";
-import type { FetchedModel, FetchModelOptions } from "../../../lib/remote/hub/fetch-place.ts";
 import type { CommandIo } from "../command.ts";
 import { progressLine } from "../report/progress.ts";
 

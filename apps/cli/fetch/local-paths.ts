@@ -48,10 +48,10 @@ export async function fetchedFromHub(
   io: CommandIo,
   file?: string,
 ): Promise<string | undefined> {
-  const { hubModel } = await import("../../../lib/remote/hub/hub-place.ts");
+  const { hubModel } = await import("../../../connectors/remote/hub/hub-place.ts");
   const place = hubModel(text);
   if (place === undefined) return undefined;
-  const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");
+  const { fetchModel } = await import("../../../connectors/remote/hub/fetch-model.ts");
   const { id, revision } = place;
   const wanted = file === undefined ? text : `hf://${id}@${encodeURIComponent(revision)}/${file}`;
   return fromHub(wanted, fetchModel, io).catch((error) => {

@@ -1,5 +1,5 @@
 /** Commits of the hub that a run has: a training that goes on takes what it began with, wherever branches stand by now. */
-import { readRecord } from "../../../lib/runs/run-config.ts";
+import { readRecord } from "../../runs/run-config.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 
 const commit = /@[0-9a-f]{40}(?=\/|$)/;

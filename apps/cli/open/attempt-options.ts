@@ -1,13 +1,13 @@
 /** Options of commands that make data of answers: which agent answers, and when it is right. */
 import { z } from "zod";
 import { SeekError } from "../../../lib/base/errors.ts";
-import type { IsRight } from "../../../lib/curate/attempts.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import { agentPartsOf } from "../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import { coverage, exactMatch } from "../../../lib/reward/metrics/metrics.ts";
 import type { Agent } from "../../../lib/rollout/agents/agent.ts";
 import type { Search } from "../../../lib/search/search.ts";
+import type { IsRight } from "../../../lib/train/curate/attempts.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { dataFile } from "../fields.ts";
 import { agentOptions, loadQuestions } from "../options/agent-options.ts";

@@ -48,9 +48,9 @@ async function foldersOf({
   const { readPeftConfig } = await import("../../../lib/model/peft-config.ts");
   const { base = "", revision } = await readPeftConfig(model);
   if (existsSync(isGguf(base) ? base : join(base, "config.json"))) return { model: base, adapter: model };
-  const { hubModel } = await import("../../../lib/remote/hub/hub-place.ts");
+  const { hubModel } = await import("../../../connectors/remote/hub/hub-place.ts");
   if (hubModel(base) !== undefined) {
-    const { fetchModel } = await import("../../../lib/remote/hub/fetch-model.ts");
+    const { fetchModel } = await import("../../../connectors/remote/hub/fetch-model.ts");
     const { path } = await fetchModel(revision === undefined ? base : `${base}@${revision}`);
     return { model: path, adapter: model };
   }

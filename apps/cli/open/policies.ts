@@ -132,8 +132,8 @@ function endpointPolicies(url: string, choice: PolicyChoice): PolicySource[] {
     name: model.replaceAll(/[^\w.-]+/g, "-"),
     settings: { endpointModel: model, api, tokenizer },
     open: async () => {
-      const { Completions } = await import("../../../lib/remote/completions.ts");
-      const { endpointSource } = await import("../../../lib/rollout/endpoint/text-sequence.ts");
+      const { Completions } = await import("../../../connectors/remote/completions.ts");
+      const { endpointSource } = await import("../../../connectors/endpoint/text-sequence.ts");
       const maxConcurrent = endpointConcurrency;
       const completions = new Completions({ url, model, api, apiKeyEnv: endpointKeyEnv, maxConcurrent });
       await completions.check();
@@ -148,7 +148,7 @@ async function codecOf(
   folder: string | undefined,
   api: PolicyChoice["endpointApi"],
 ): Promise<Pick<OpenedPolicy, "tokenizer" | "chatTemplate">> {
-  const { messageMarks, withoutMarks, wordCodec } = await import("../../../lib/rollout/endpoint/messages.ts");
+  const { messageMarks, withoutMarks, wordCodec } = await import("../../../connectors/endpoint/messages.ts");
   const tokenizer = folder === undefined ? wordCodec() : withoutMarks(await loadTokenizer(folder));
   if (api === "chat") return { tokenizer, chatTemplate: messageMarks };
   if (folder === undefined) return { tokenizer };

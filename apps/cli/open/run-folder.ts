@@ -4,7 +4,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { digestOfFile } from "../../../lib/base/files/digests.ts";
 import { pinnedAddress } from "../../../lib/base/files/hub-cache.ts";
-import { isOfIndex } from "../../../lib/index-folder/manifest.ts";
+import { isOfIndex } from "../../../lib/search/index-folder/manifest.ts";
 import { checkpointName, stepsDone } from "../../../lib/train/run/checkpoint.ts";
 import type { RunOptions } from "../../../lib/train/run/run-options.ts";
 import { isValues } from "../assignments.ts";
@@ -51,7 +51,7 @@ async function digestOfContent(path: string): Promise<string> {
   const isFolder = (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
   if (!isFolder) return digestOfFile(path);
   if (await isOfIndex(path)) {
-    const { indexDigest } = await import("../../../lib/index-folder/info.ts");
+    const { indexDigest } = await import("../../../lib/search/index-folder/info.ts");
     return indexDigest(path);
   }
   const hash = createHash("sha256");

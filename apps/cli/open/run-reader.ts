@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
-import type { ExportedRun } from "../../../lib/runs/export/exported.ts";
-import { exportedEvaluation } from "../../../lib/runs/export/exported-evaluation.ts";
-import { exportedRun } from "../../../lib/runs/export/exported-run.ts";
-import { RunFolder } from "../../../lib/runs/run-folder.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import type { ExportedRun } from "../../runs/export/exported.ts";
+import { exportedEvaluation } from "../../runs/export/exported-evaluation.ts";
+import { exportedRun } from "../../runs/export/exported-run.ts";
+import { RunFolder } from "../../runs/run-folder.ts";
 import { findTokenizer } from "./local-policy.ts";
 
 /** Whether a path is a file, such as one of results. @throws ERR_IO for one that is not there */

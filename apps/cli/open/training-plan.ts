@@ -1,21 +1,21 @@
 /** Options of `seekrl train`, and the training that they describe. */
 
 import { z } from "zod";
+import { remoteReward } from "../../../connectors/reward/remote-reward.ts";
 import type { ProcessGroup } from "../../../lib/comm/process-group.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import { evaluate } from "../../../lib/evaluate/evaluate.ts";
 import { trainingOf } from "../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
-import { remoteReward } from "../../../lib/reward/remote-reward.ts";
 import type { Reward } from "../../../lib/reward/reward.ts";
 import type { Agent, PolicyAgent } from "../../../lib/rollout/agents/agent.ts";
 import { type AgentParts, searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
-import { baselineAgent, baselineNames } from "../../../lib/rollout/baselines/baselines.ts";
 import { countSchedule } from "../../../lib/train/algorithm/schedule.ts";
 import type { Collapse } from "../../../lib/train/collapse.ts";
 import type { RlMetrics, RlOptions } from "../../../lib/train/rl-options.ts";
 import type { RankRoles } from "../../../lib/train/roles/rank-roles.ts";
 import type { BestOptions, RunOptions } from "../../../lib/train/run/run-options.ts";
+import { baselineAgent, baselineNames } from "../../baselines/baselines.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { dataFile, inGroup } from "../fields.ts";
 import { agentOptions } from "../options/agent-options.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { SeekError } from "../../../lib/base/errors.ts";
 import type { Recipe } from "../../../lib/recipes/recipe.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import type { DemoStage } from "../../demo/recipe-demo.ts";
+import type { DemoStage } from "../../world/demo/recipe-demo.ts";
 import { librarySearch } from "../../world/library.ts";
 import { fitToWorld, worldSizes } from "../../world/recipes/world-training.ts";
 import { createWorld } from "../../world/world.ts";

@@ -1,8 +1,8 @@
 /** What the commands about index folders share. */
 import { z } from "zod";
-import type { IndexProgress } from "../../../lib/index-folder/build/progress.ts";
-import type { Split } from "../../../lib/index-folder/corpus.ts";
-import type { EncoderChoice } from "../../../lib/index-folder/embedders.ts";
+import type { IndexProgress } from "../../../lib/search/index-folder/build/progress.ts";
+import type { Split } from "../../../lib/search/index-folder/corpus.ts";
+import type { EncoderChoice } from "../../../lib/search/index-folder/embedders.ts";
 import { type CommandIo, UsageError } from "../command.ts";
 import { deviceName } from "../fields.ts";
 import { durationText } from "../report/pace.ts";

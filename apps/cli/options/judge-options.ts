@@ -1,12 +1,12 @@
 /** Options of commands that may ask a language model to judge answers. */
 import { z } from "zod";
+import { Chat } from "../../../connectors/remote/chat.ts";
+import { cockatiel } from "../../../connectors/remote/guard.ts";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { readText } from "../../../lib/base/files/regular-file.ts";
 import { mapConcurrently } from "../../../lib/base/map-concurrently.ts";
 import type { Question } from "../../../lib/data/question.ts";
 import type { ScoredAnswer } from "../../../lib/evaluate/score-answers.ts";
-import { Chat } from "../../../lib/remote/chat.ts";
-import { cockatiel } from "../../../lib/remote/guard.ts";
 import { judgeAnswer, type Verdict } from "../../../lib/reward/judge.ts";
 import { inGroup } from "../fields.ts";
 

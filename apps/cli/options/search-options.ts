@@ -1,9 +1,9 @@
 /** Where a command searches: an index folder of this machine, a server or several, or the web. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { RetrieverProtocol } from "../../../lib/remote/protocols.ts";
+import type { RetrieverProtocol } from "../../../connectors/remote/protocols.ts";
+import type { WebEngine } from "../../../connectors/web/engines.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import type { WebEngine } from "../../../lib/web/engines.ts";
 import { UsageError } from "../command.ts";
 import { deviceName, inGroup, modelFolder } from "../fields.ts";
 import { flagName } from "../flags.ts";
@@ -128,7 +128,7 @@ async function openFirst({ retries = patientRetries, ...choice }: SearchChoice):
 }
 
 async function openFolder({ folder, ...options }: z.output<typeof index>): Promise<OpenedSearch> {
-  const { openIndex } = await import("../../../lib/index-folder/open.ts");
+  const { openIndex } = await import("../../../lib/search/index-folder/open.ts");
   const search = await openIndex(folder, options);
   return { search, [Symbol.dispose]: () => search.close() };
 }
@@ -137,7 +137,7 @@ async function openRetriever(
   { url, protocol, keyEnv }: z.output<typeof retriever>,
   retries: number,
 ): Promise<OpenedSearch> {
-  const { remoteSearch } = await import("../../../lib/remote/remote-search.ts");
+  const { remoteSearch } = await import("../../../connectors/remote/remote-search.ts");
   const search = remoteSearch({ url, protocol, apiKeyEnv: keyEnv, transport: { retries } });
   return { search, [Symbol.dispose]: () => {} };
 }
@@ -146,7 +146,7 @@ async function openShards(
   { urls, mode, hedgeAfterMs, keyEnv }: z.output<typeof shards>,
   retries: number,
 ): Promise<OpenedSearch> {
-  const { shardedSearch } = await import("../../../lib/remote/shards/sharded-search.ts");
+  const { shardedSearch } = await import("../../../connectors/remote/shards/sharded-search.ts");
   const parts = urls.split(/\s+/).filter((part) => part !== "");
   const search = shardedSearch({
     shards: parts.map((part) => part.split("|")),
@@ -159,8 +159,8 @@ async function openWeb(
   { engine, url, cache, site, pages }: z.output<typeof web>,
   retries: number,
 ): Promise<OpenedSearch> {
-  const { webSearch } = await import("../../../lib/web/web-search.ts");
-  const { pageReader, withPages } = await import("../../../lib/web/page-reader.ts");
+  const { webSearch } = await import("../../../connectors/web/web-search.ts");
+  const { pageReader, withPages } = await import("../../../connectors/web/page-reader.ts");
   const keptIn = (name: string) => (cache === undefined ? undefined : { folder: join(cache, name) });
   const search = webSearch({ engine, url, site, cache: keptIn("answers"), transport: { retries } });
   const read = pages ? withPages(search, { read: pageReader({ cache: keptIn("pages") }) }) : search;
@@ -171,7 +171,7 @@ async function openWeb(
 export async function openUnbatchedSearch(choice: SearchChoice): Promise<OpenedSearch> {
   const first = await openFirst(choice);
   if (choice.reranker === undefined) return first;
-  const { Reranker } = await import("../../../lib/embed/reranker.ts");
+  const { Reranker } = await import("../../../lib/search/embed/reranker.ts");
   const { withReranking } = await import("../../../lib/search/reranking.ts");
   const { folder, from, ...options } = choice.reranker;
   const reranker = await Reranker.open(folder, options).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /** Where a service listens, and whom it answers. */
 import { z } from "zod";
 import { messageOf } from "../../../lib/base/errors.ts";
-import type { ServeOptions } from "../../../lib/serve/http/http-server.ts";
+import type { ServeOptions } from "../../serve/http/http-server.ts";
 import type { CommandIo } from "../command.ts";
 
 /** Holds the key that clients must send; an option would show it to every user of the machine. */

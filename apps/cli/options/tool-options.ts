@@ -4,9 +4,9 @@ import { z } from "zod";
 import { codeOf, SeekError } from "../../../lib/base/errors.ts";
 import { readText } from "../../../lib/base/files/regular-file.ts";
 import { parseConfigText } from "../../../lib/data/files/config-text.ts";
+import type { Tool } from "../../../lib/rollout/tools/tool.ts";
+import type { ToolBox } from "../../../lib/rollout/tools/tool-box.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import type { Tool } from "../../../lib/tools/tool.ts";
-import type { ToolBox } from "../../../lib/tools/tool-box.ts";
 
 const wording = { name: z.string().optional(), description: z.string().optional() };
 const count = z.int().min(1).optional();
@@ -110,7 +110,7 @@ export async function openTools(file: string, parts: ToolParts): Promise<OpenedT
       return openServer(name, entry, { env: parts.env, closing });
     });
     const theirs = await allOrFirstFailure(servers);
-    const { toolBox } = await import("../../../lib/tools/tool-box.ts");
+    const { toolBox } = await import("../../../lib/rollout/tools/tool-box.ts");
     return { box: toolBox([...own, ...theirs.flat()], given(limits)), [Symbol.asyncDispose]: close };
   } catch (error) {
     await close();
@@ -149,7 +149,7 @@ async function openSearchTool(
   { use: _, ...entry }: Entry<"search">,
   { openSearch }: ToolParts,
 ): Promise<Tool> {
-  const { searchTool } = await import("../../../lib/tools/built-in/search.ts");
+  const { searchTool } = await import("../../../lib/rollout/tools/built-in/search.ts");
   return searchTool(await openSearch(), given(entry));
 }
 
@@ -158,8 +158,8 @@ async function openDocumentTool(
   { index, at }: EntryParts,
   closing: Closing,
 ): Promise<Tool> {
-  const { documentTool } = await import("../../../lib/tools/built-in/document.ts");
-  const { Library } = await import("../../../lib/tools/built-in/library.ts");
+  const { documentTool } = await import("../../../lib/rollout/tools/built-in/document.ts");
+  const { Library } = await import("../../../lib/rollout/tools/built-in/library.ts");
   const corpus = named === undefined ? index : at(named);
   if (corpus === undefined) {
     throw new SeekError("ERR_ARGUMENT", "tools: document: expected a corpus, or the command's --index");
@@ -170,19 +170,19 @@ async function openDocumentTool(
 }
 
 async function openGraphTool({ use: _, file, ...entry }: Entry<"graph">, { at }: EntryParts): Promise<Tool> {
-  const { graphTool } = await import("../../../lib/tools/built-in/graph.ts");
-  const { TripleStore } = await import("../../../lib/tools/built-in/triples.ts");
+  const { graphTool } = await import("../../../lib/rollout/tools/built-in/graph.ts");
+  const { TripleStore } = await import("../../../lib/rollout/tools/built-in/triples.ts");
   return graphTool(await TripleStore.open(at(file)), given(entry));
 }
 
 async function openCalculator({ use: _, ...entry }: Entry<"calculator">): Promise<Tool> {
-  const { calculatorTool } = await import("../../../lib/tools/built-in/calculator.ts");
+  const { calculatorTool } = await import("../../../lib/rollout/tools/built-in/calculator.ts");
   return calculatorTool(given(entry));
 }
 
 async function openPageTool({ use: _, cache, ...entry }: Entry<"page">, { at }: EntryParts): Promise<Tool> {
-  const { pageTool } = await import("../../../lib/tools/built-in/page.ts");
-  const { pageReader } = await import("../../../lib/web/page-reader.ts");
+  const { pageTool } = await import("../../../connectors/tools/page.ts");
+  const { pageReader } = await import("../../../connectors/web/page-reader.ts");
   return pageTool(
     pageReader({ cache: cache === undefined ? undefined : { folder: at(cache) } }),
     given(entry),
@@ -194,7 +194,7 @@ async function openServer(
   { only, prefix, startTimeoutMs, ...place }: ServerEntry,
   { env, closing }: Pick<ToolParts, "env"> & { readonly closing: Closing },
 ): Promise<readonly Tool[]> {
-  const { McpServer } = await import("../../../lib/tools/mcp/server.ts");
+  const { McpServer } = await import("../../../connectors/tools/mcp/server.ts");
   const known =
     "url" in place
       ? { ...place, headers: withVariables(place.headers, name, env) }

@@ -1,13 +1,13 @@
 /** What `seekrl plan` prints: layouts as a table, the fastest that fits, and all that was assumed. */
 
-import type { PlannedTraining } from "../../../lib/plan/layouts.ts";
-import { type GpuName, gpuOf, latencies, reached } from "../../../lib/plan/machine.ts";
-import { usable } from "../../../lib/plan/memory.ts";
-import { launches, utilisation } from "../../../lib/plan/parts.ts";
-import { mostDevices, type Plan, type RatedLayout } from "../../../lib/plan/planned.ts";
-import { assumed, type Layout, type StepSeconds } from "../../../lib/plan/step.ts";
-import { textSums } from "../../../lib/plan/workload.ts";
 import { numParameters } from "../../../lib/train/memory/plan.ts";
+import type { PlannedTraining } from "../../plan/layouts.ts";
+import { type GpuName, gpuOf, latencies, reached } from "../../plan/machine.ts";
+import { usable } from "../../plan/memory.ts";
+import { launches, utilisation } from "../../plan/parts.ts";
+import { mostDevices, type Plan, type RatedLayout } from "../../plan/planned.ts";
+import { assumed, type Layout, type StepSeconds } from "../../plan/step.ts";
+import { textSums } from "../../plan/workload.ts";
 import { tableOf } from "./table.ts";
 import { memoryLine } from "./training-report.ts";
 

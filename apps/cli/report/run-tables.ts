@@ -1,7 +1,7 @@
 /** Runs as tables for people: one row a run, one row a metric, one row an option. */
-import { mainMetrics } from "../../../lib/runs/metrics/main-metrics.ts";
-import type { MetricSummary } from "../../../lib/runs/metrics/metric-summary.ts";
-import type { RunStatus } from "../../../lib/runs/run-folder.ts";
+import { mainMetrics } from "../../runs/metrics/main-metrics.ts";
+import type { MetricSummary } from "../../runs/metrics/metric-summary.ts";
+import type { RunStatus } from "../../runs/run-folder.ts";
 import { durationText } from "./pace.ts";
 import { tableOf } from "./table.ts";
 

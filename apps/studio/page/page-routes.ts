@@ -4,9 +4,9 @@ import { extname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, gzip, constants as zlib } from "node:zlib";
 import { packageRoot } from "../../../lib/base/package-root.ts";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { Route } from "../../serve/http/http-server.ts";
+import { Refusal } from "../../serve/http/refusal.ts";
 
 /** Where the page is mounted. */
 const pagePath = "/studio/";

@@ -2,7 +2,7 @@
 import { SeekError } from "../../../lib/base/errors.ts";
 import { differenceOf } from "../../../lib/evaluate/compare.ts";
 import { signTest } from "../../../lib/evaluate/statistics/sign-test.ts";
-import { type EvaluationFile, resultNumbers } from "../../../lib/runs/evaluations/evaluation-file.ts";
+import { type EvaluationFile, resultNumbers } from "../../runs/evaluations/evaluation-file.ts";
 import type { EvaluationComparison, MeasureDifference } from "../api.ts";
 
 /** Rows of the first file and of the second. */

@@ -1,10 +1,10 @@
 /** The paths of evaluations: the list, one of them question by question, two side by side. */
 import { z } from "zod";
 import type { QuestionResult } from "../../../lib/evaluate/question-result.ts";
-import type { EvaluationFile, ResultHead } from "../../../lib/runs/evaluations/evaluation-file.ts";
-import { fileFigures, meanIn } from "../../../lib/runs/evaluations/figures.ts";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
+import type { EvaluationFile, ResultHead } from "../../runs/evaluations/evaluation-file.ts";
+import { fileFigures, meanIn } from "../../runs/evaluations/figures.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { Route } from "../../serve/http/http-server.ts";
 import type {
   ComparisonPage,
   EvaluationComparison,

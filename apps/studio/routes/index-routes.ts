@@ -1,7 +1,7 @@
 /** The paths of the index: what it holds, a search that says why, counts over its passages. */
 import { z } from "zod";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
+import type { Route } from "../../serve/http/http-server.ts";
+import { Refusal } from "../../serve/http/refusal.ts";
 import type { StudioIndex } from "../search/studio-index.ts";
 import { getRoute, postRoute } from "./studio-route.ts";
 

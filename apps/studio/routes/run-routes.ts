@@ -1,9 +1,9 @@
 /** The paths of runs: the list, one of them, its curves, two configurations, events while it goes on. */
 import { z } from "zod";
-import { seriesOf } from "../../../lib/runs/metrics/metric-series.ts";
-import { configDifferences, optionsByPath } from "../../../lib/runs/run-config.ts";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
+import { seriesOf } from "../../runs/metrics/metric-series.ts";
+import { configDifferences, optionsByPath } from "../../runs/run-config.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { Route } from "../../serve/http/http-server.ts";
 import type { ConfigDiff, MetricsPage, RunDetail, RunList } from "../api.ts";
 import { commandOf, type RunControl } from "../runs/control.ts";
 import type { Known, Library } from "../runs/library.ts";

@@ -1,9 +1,9 @@
 /** Routes of the studio: their root, what they take from a request, and how a failure is worded. */
 import { z } from "zod";
 import { codeOf, type ErrorCode, messageOf } from "../../../lib/base/errors.ts";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
-import { Refusal, type RefusalCode } from "../../../lib/serve/http/refusal.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { Route } from "../../serve/http/http-server.ts";
+import { Refusal, type RefusalCode } from "../../serve/http/refusal.ts";
 import type { ApiRoot } from "../api.ts";
 
 /** What every path of the API begins with. */

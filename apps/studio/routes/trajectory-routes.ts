@@ -1,8 +1,8 @@
 /** The paths of a run's trajectories: a page of the list, one of them, its group. */
 import { z } from "zod";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { Route } from "../../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { Route } from "../../serve/http/http-server.ts";
+import { Refusal } from "../../serve/http/refusal.ts";
 import type { TrajectoryDetail, TrajectoryGroup, TrajectoryPage } from "../api.ts";
 import type { Library } from "../runs/library.ts";
 import { readOn } from "../runs/read-on.ts";

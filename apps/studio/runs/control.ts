@@ -6,11 +6,11 @@ import { basename, join } from "node:path";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { findRegular, openOwn } from "../../../lib/base/files/regular-file.ts";
 import { packageRoot } from "../../../lib/base/package-root.ts";
-import { foreignRecordMessage } from "../../../lib/runs/named-in-record.ts";
-import { readRecord } from "../../../lib/runs/run-config.ts";
-import type { RunHolder } from "../../../lib/runs/run-lock.ts";
 import { recordFile } from "../../../lib/train/run/run-record.ts";
 import type { Settings } from "../../../lib/train/run/settings.ts";
+import { foreignRecordMessage } from "../../runs/named-in-record.ts";
+import { readRecord } from "../../runs/run-config.ts";
+import type { RunHolder } from "../../runs/run-lock.ts";
 import type { ControlResult, RunOutput } from "../api.ts";
 import type { WatchedRun } from "./watched-run.ts";
 

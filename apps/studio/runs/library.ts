@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { digestOf } from "../../../lib/base/files/digests.ts";
-import { EvaluationFile } from "../../../lib/runs/evaluations/evaluation-file.ts";
-import { type FoundPath, findRuns } from "../../../lib/runs/find-runs.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
+import { EvaluationFile } from "../../runs/evaluations/evaluation-file.ts";
+import { type FoundPath, findRuns } from "../../runs/find-runs.ts";
+import { Refusal } from "../../serve/http/refusal.ts";
 import { WatchedRun } from "./watched-run.ts";
 
 /** How long what was found counts, milliseconds. */

@@ -1,7 +1,7 @@
 /** A run while it goes on, as server-sent events: its state, its metrics, how many trajectories there are. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Call } from "../../../lib/serve/http/call.ts";
-import type { EventStream } from "../../../lib/serve/http/event-stream.ts";
+import type { Call } from "../../serve/http/call.ts";
+import type { EventStream } from "../../serve/http/event-stream.ts";
 import type { RunEvent, RunSummary } from "../api.ts";
 import type { Known } from "./library.ts";
 import { readOn } from "./read-on.ts";

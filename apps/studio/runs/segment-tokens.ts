@@ -1,8 +1,8 @@
 /** The tokens of a logged segment, one by one: ids, texts, and what each was worth. */
 import { unpackFloats, unpackIds } from "../../../lib/data/logs/packed-numbers.ts";
-import type { LoggedSegment } from "../../../lib/runs/trajectories/logged-trajectory.ts";
 import { newTextDecoder, PieceJoiner } from "../../../lib/text/tokenizers/pieces.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import type { LoggedSegment } from "../../runs/trajectories/logged-trajectory.ts";
 import type { SegmentTokens, TrajectorySegment } from "../api.ts";
 
 /** A segment as the page shows it; one of a log without tokens has its text alone. */

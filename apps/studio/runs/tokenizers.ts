@@ -1,7 +1,7 @@
 /** The tokenizer of a run, which turns the ids of its log into texts again. */
 import { codeOf } from "../../../lib/base/errors.ts";
-import type { RunFolder } from "../../../lib/runs/run-folder.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import type { RunFolder } from "../../runs/run-folder.ts";
 
 /** Kept at once: a vocabulary of 150,000 takes some tens of megabytes. */
 const maxTokenizers = 3;

@@ -1,7 +1,8 @@
 /** Trajectories as the page shows them: a line of the list, one of them whole, a group. */
-import type { LoggedHead, LoggedTrajectory } from "../../../lib/runs/trajectories/logged-trajectory.ts";
-import type { TrajectoryLog } from "../../../lib/runs/trajectories/trajectory-log.ts";
+
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import type { LoggedHead, LoggedTrajectory } from "../../runs/trajectories/logged-trajectory.ts";
+import type { TrajectoryLog } from "../../runs/trajectories/trajectory-log.ts";
 import type { MemoryView, SearchRound, TrajectoryDetail, TrajectoryRanges, TrajectoryRow } from "../api.ts";
 import { segmentView } from "./segment-tokens.ts";
 

@@ -1,7 +1,8 @@
 /** What the metrics of a run warn of: collapses, as the guard of a training sees them, and steps that teach nothing. */
-import type { MetricsLog } from "../../../lib/runs/metrics/metrics-log.ts";
+
 import { CollapseGuard } from "../../../lib/train/collapse.ts";
 import type { Settings } from "../../../lib/train/run/settings.ts";
+import type { MetricsLog } from "../../runs/metrics/metrics-log.ts";
 import type { RunWarning } from "../api.ts";
 
 /** Ways to answer that never search. */

@@ -1,7 +1,7 @@
 /** A run that the studio looks at: its folder, and what was found out about it so far. */
 import { codeOf, messageOf } from "../../../lib/base/errors.ts";
-import { seriesOf } from "../../../lib/runs/metrics/metric-series.ts";
-import { RunFolder, type RunStatus } from "../../../lib/runs/run-folder.ts";
+import { seriesOf } from "../../runs/metrics/metric-series.ts";
+import { RunFolder, type RunStatus } from "../../runs/run-folder.ts";
 import type { RunSummary, RunWarning } from "../api.ts";
 import { RunWarnings } from "./warnings.ts";
 

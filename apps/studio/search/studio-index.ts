@@ -1,7 +1,10 @@
 /** The index that a studio searches in, and why its passages rank where they do. */
 import { requireNoLinkOut } from "../../../lib/base/files/regular-file.ts";
-import { type ExplainedHit as Explained, IndexExplainer } from "../../../lib/index-folder/explain/explain.ts";
-import { indexInfo } from "../../../lib/index-folder/info.ts";
+import {
+  type ExplainedHit as Explained,
+  IndexExplainer,
+} from "../../../lib/search/index-folder/explain/explain.ts";
+import { indexInfo } from "../../../lib/search/index-folder/info.ts";
 import type {
   CorpusSummary,
   ExplainedHit,

@@ -1,8 +1,8 @@
 /** Builds what `run.ts` searches: `--folder DIR [--passages 1000000] [--dim 128]` makes DIR/whole and DIR/parts/1 to 4. */
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { buildIndex } from "../../../lib/index-folder/build/build.ts";
-import { splitIndex } from "../../../lib/index-folder/change/split.ts";
+import { buildIndex } from "../../../lib/search/index-folder/build/build.ts";
+import { splitIndex } from "../../../lib/search/index-folder/change/split.ts";
 import { writeCorpus } from "./corpus.ts";
 
 const { values } = parseArgs({

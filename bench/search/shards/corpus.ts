@@ -1,6 +1,6 @@
 /** A corpus of any size from a seed: passages of some 40 words drawn by Zipf's law, one in eight said twice. */
 import { writeFileAtomic } from "../../../lib/base/files/files.ts";
-import type { Passage } from "../../../lib/corpus/passage.ts";
+import type { Passage } from "../../../lib/search/corpus/passage.ts";
 import { randomOf, wordOf } from "../../corpus/made-up-words.ts";
 
 const vocabularySize = 200_000;

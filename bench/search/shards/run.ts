@@ -7,11 +7,11 @@
  */
 import { readFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
-import type { SearchMode } from "../../../lib/index-folder/find.ts";
-import { openIndex } from "../../../lib/index-folder/open.ts";
-import { remoteSearch } from "../../../lib/remote/remote-search.ts";
-import { shardedSearch } from "../../../lib/remote/shards/sharded-search.ts";
+import { remoteSearch } from "../../../connectors/remote/remote-search.ts";
+import { shardedSearch } from "../../../connectors/remote/shards/sharded-search.ts";
 import { withBatching } from "../../../lib/search/batching/batching.ts";
+import type { SearchMode } from "../../../lib/search/index-folder/find.ts";
+import { openIndex } from "../../../lib/search/index-folder/open.ts";
 import type { Hit, Search } from "../../../lib/search/search.ts";
 import { VectorIndex } from "../../../lib/search/vector-index.ts";
 import { mixtureOf } from "../mixture.ts";

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { LearnOptions } from "../../../apps/serve/learn/options.ts";
+import { learnFrom } from "../../../apps/serve/learn/step.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
-import type { LearnOptions } from "../../../lib/serve/learn/options.ts";
-import { learnFrom } from "../../../lib/serve/learn/step.ts";
 import { Trainer } from "../../../lib/train/learner/trainer.ts";
 import type { Played } from "./player.ts";
 import { historyOf, repliesOf, rewardsOf } from "./records.ts";

@@ -1,8 +1,8 @@
 /** What a server that learns has written. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { HistoryRow } from "../../../lib/serve/learn/history.ts";
-import type { RecordedChoice } from "../../../lib/serve/learn/record.ts";
+import type { HistoryRow } from "../../../apps/serve/learn/history.ts";
+import type { RecordedChoice } from "../../../apps/serve/learn/record.ts";
 
 async function rowsOf<Row>(out: string, file: string): Promise<Row[]> {
   const lines = (await readFile(join(out, file), "utf8")).trim().split("\n");

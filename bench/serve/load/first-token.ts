@@ -10,8 +10,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import { freePort } from "../../../apps/cluster/free-port.ts";
 import { Dice } from "../../../lib/base/random.ts";
-import { freePort } from "../../../lib/comm/free-port.ts";
 import { Client, requestText } from "./client.ts";
 import { median, serve } from "./served.ts";
 

@@ -2,9 +2,9 @@
 import { checkOptions } from "../../base/check-options.ts";
 import type { Question } from "../../data/question.ts";
 import { blocksOf, tagsOf } from "../../rollout/grammars/blocks.ts";
+import { parseJsonCall } from "../../rollout/tools/json-calls.ts";
 import type { Trajectory } from "../../rollout/trajectory.ts";
 import { boxedIn } from "../../text/boxed.ts";
-import { parseJsonCall } from "../../tools/json-calls.ts";
 import { f1 } from "../metrics/metrics.ts";
 import { hasWords } from "../metrics/plain-score.ts";
 import { countOf, type Spoken } from "../reading.ts";

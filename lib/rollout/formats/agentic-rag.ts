@@ -1,10 +1,10 @@
 /** The conversation of Agentic-RAG-R1: plan, reason, search with tools, backtrack, summarise, answer. */
 import { onOneLine, type TitledText } from "../../text/observation.ts";
-import { parseBracketCalls } from "../../tools/bracket-calls.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseTurn } from "../grammars/grammar.ts";
 import { stackParser, stackTurnEnds } from "../grammars/stack-grammar.ts";
 import { defaultMemory, type Memory } from "../memory.ts";
+import { parseBracketCalls } from "../tools/bracket-calls.ts";
 import {
   type AgenticLanguage,
   type AgenticTool,

@@ -2,10 +2,10 @@
 
 import { checkArgument, checkOptions } from "../../base/check-options.ts";
 import { informationText, observationText, type QueryMode, type TitledText } from "../../text/observation.ts";
-import type { ToolCall } from "../../tools/tool-box.ts";
 import { type Tags, tagsOf } from "../grammars/blocks.ts";
 import { type ParseTurn, parseTurn, turnEnds } from "../grammars/grammar.ts";
 import type { Memory } from "../memory.ts";
+import type { ToolCall } from "../tools/tool-box.ts";
 
 /** What stands around the parts of a turn, for whoever shows it while it comes. */
 export interface FormatTags {

@@ -2,10 +2,10 @@
 import { checkOptions } from "../../base/check-options.ts";
 import { boxedIn } from "../../text/boxed.ts";
 import type { TitledText } from "../../text/observation.ts";
-import { functionLines, parseJsonCall } from "../../tools/json-calls.ts";
-import type { Tool } from "../../tools/tool.ts";
 import { blocksOf, tagsOf } from "../grammars/blocks.ts";
 import type { Action, ParseOptions } from "../grammars/grammar.ts";
+import { functionLines, parseJsonCall } from "../tools/json-calls.ts";
+import type { Tool } from "../tools/tool.ts";
 import { type Format, ragTags } from "./format.ts";
 
 /** Options of the conversation. */

@@ -41,7 +41,7 @@ model::Pooling to_pooling(const std::string& name) {
   fail(ErrorCode::kArgument, "pooling: expected cls, mean, last or score, got ", name);
 }
 
-// The object is what lib/embed's encoder-config.ts checked.
+// The object is what lib/search/embed's encoder-config.ts checked.
 model::EncoderConfig to_encoder_config(const Napi::Object& object) {
   model::EncoderConfig config;
   config.vocab_size = integer_of(object, "vocabSize");

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { retrieveReply, startFaultServer } from "../../connectors/remote/fault-server.ts";
 import { projectRoot } from "../../project.ts";
-import { retrieveReply, startFaultServer } from "../../remote/fault-server.ts";
 import { runCli } from "../run-cli.ts";
 import { writeTinyModel } from "../tiny-folder.ts";
 

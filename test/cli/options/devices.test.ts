@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../../lib/index-folder/build/build.ts";
+import { buildIndex } from "../../../lib/search/index-folder/build/build.ts";
 import { runCli } from "../run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-devices-"));

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freePort } from "../../../lib/comm/free-port.ts";
+import { freePort } from "../../../apps/cluster/free-port.ts";
 import { projectRoot } from "../../project.ts";
 
 const built = join(projectRoot, "build", "cmake", "Release");

@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runDemo } from "../../../apps/demo/demo.ts";
-import type { DemoSizes } from "../../../apps/demo/parts/parts.ts";
-import type { DemoSummary } from "../../../apps/demo/report/report.ts";
+import { runDemo } from "../../../apps/world/demo/demo.ts";
+import type { DemoSizes } from "../../../apps/world/demo/parts/parts.ts";
+import type { DemoSummary } from "../../../apps/world/demo/report/report.ts";
 
 /** The least of everything: two conversations of each kind. */
 const sizes: DemoSizes = {

@@ -53,7 +53,7 @@ const root = join(modules, "seekrl");
 const platform = join(modules, ownPackage);
 
 async function plantSeekrl(): Promise<void> {
-  for (const part of ["dist/lib", "dist/apps", "scripts/setup"])
+  for (const part of ["dist/lib", "dist/connectors", "dist/apps", "scripts/setup"])
     await cp(join(projectRoot, part), join(root, part), { recursive: true });
   await symlink(join(projectRoot, "node_modules"), join(root, "node_modules"));
   const optionalDependencies = { [ownPackage]: version };

@@ -11,7 +11,7 @@ import { agenticFormat } from "../../../lib/rollout/formats/agentic-rag.ts";
 import { type Format, ragFormat } from "../../../lib/rollout/formats/format.ts";
 import { originalRagFormat } from "../../../lib/rollout/formats/original-rag.ts";
 import { toolFormat } from "../../../lib/rollout/formats/tool-format.ts";
-import { calculatorTool } from "../../../lib/tools/built-in/calculator.ts";
+import { calculatorTool } from "../../../lib/rollout/tools/built-in/calculator.ts";
 import { asks, segment, spoken, trajectory } from "../spoken.ts";
 
 const search = "<think> who? </think> <search> q </search>";

@@ -1,9 +1,9 @@
 /** What an agent is made of, asked for and told by its function is checked where it enters. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { baselineAgent } from "../../../apps/baselines/baselines.ts";
 import { type AgentFunction, ownAgent } from "../../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
-import { baselineAgent } from "../../../lib/rollout/baselines/baselines.ts";
 import type { RolloutParts } from "../../../lib/rollout/session/rollout.ts";
 import { characters, ScriptedSequence } from "../doubles.ts";
 

@@ -2,17 +2,17 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Completions } from "../../../lib/remote/completions.ts";
-import { searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
-import { baselineAgent } from "../../../lib/rollout/baselines/baselines.ts";
+import { baselineAgent } from "../../../apps/baselines/baselines.ts";
 import {
   messageMarks,
   partsOf,
   toMessages,
   withoutMarks,
   wordCodec,
-} from "../../../lib/rollout/endpoint/messages.ts";
-import { endOf, endpointSource } from "../../../lib/rollout/endpoint/text-sequence.ts";
+} from "../../../connectors/endpoint/messages.ts";
+import { endOf, endpointSource } from "../../../connectors/endpoint/text-sequence.ts";
+import { Completions } from "../../../connectors/remote/completions.ts";
+import { searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
 import { ragFormat } from "../../../lib/rollout/formats/format.ts";
 import { r1SearcherFormat } from "../../../lib/rollout/formats/r1-searcher.ts";
 import { stackParser, stackTurnEnds } from "../../../lib/rollout/grammars/stack-grammar.ts";
@@ -21,8 +21,8 @@ import { defaultMemory } from "../../../lib/rollout/memory.ts";
 import { encodeTurn, turnMarksOf } from "../../../lib/rollout/session/turn-marks.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
+import { type Asked, type FaultServer, startFaultServer } from "../../connectors/remote/fault-server.ts";
 import { projectRoot } from "../../project.ts";
-import { type Asked, type FaultServer, startFaultServer } from "../../remote/fault-server.ts";
 import { recordedSearch } from "../doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };

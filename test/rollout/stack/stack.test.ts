@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentParts } from "../../../lib/rollout/agents/search-agent.ts";
 import { defaultMemory } from "../../../lib/rollout/memory.ts";
-import { type ToolCall, toolBox } from "../../../lib/tools/tool-box.ts";
+import { type ToolCall, toolBox } from "../../../lib/rollout/tools/tool-box.ts";
 import { characters, ForgetfulSequence } from "../doubles.ts";
 import { answer, back, format, plan, play, search, think, views } from "./play.ts";
 

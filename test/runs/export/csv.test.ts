@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { metricsCsv, trajectoriesCsv } from "../../../apps/runs/export/csv.ts";
+import type { ExportedMetrics } from "../../../apps/runs/export/exported.ts";
 import { readCsvRows } from "../../../lib/data/files/csv.ts";
-import { metricsCsv, trajectoriesCsv } from "../../../lib/runs/export/csv.ts";
-import type { ExportedMetrics } from "../../../lib/runs/export/exported.ts";
 import { sampleRun, sampleTrajectory, textOf } from "./sample-run.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

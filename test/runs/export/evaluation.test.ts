@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { exportedEvaluation } from "../../../apps/runs/export/exported-evaluation.ts";
+import { inspectLog } from "../../../apps/runs/export/inspect.ts";
 import { lockFile } from "../../../lib/base/files/folder-lock.ts";
-import { exportedEvaluation } from "../../../lib/runs/export/exported-evaluation.ts";
-import { inspectLog } from "../../../lib/runs/export/inspect.ts";
 import { withFolder } from "../../studio/server/asked.ts";
 import { lines } from "../logs.ts";
 

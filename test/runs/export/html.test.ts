@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseHTML } from "linkedom";
-import { htmlReport } from "../../../lib/runs/export/html/report.ts";
-import { scaleOf } from "../../../lib/runs/export/html/scale.ts";
+import { htmlReport } from "../../../apps/runs/export/html/report.ts";
+import { scaleOf } from "../../../apps/runs/export/html/scale.ts";
 import { sampleRun, sampleTrajectory } from "./sample-run.ts";
 
 const version = "0.1.0";

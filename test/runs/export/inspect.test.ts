@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import type { ExportedRun } from "../../../lib/runs/export/exported.ts";
-import { inspectLog } from "../../../lib/runs/export/inspect.ts";
+import type { ExportedRun } from "../../../apps/runs/export/exported.ts";
+import { inspectLog } from "../../../apps/runs/export/inspect.ts";
 import { projectRoot } from "../../project.ts";
 import { sampleRun, sampleTrajectory, textOf } from "./sample-run.ts";
 

@@ -1,5 +1,5 @@
 /** A run as plain data, for exporters. */
-import type { ExportedMetrics, ExportedRun, ExportedTrajectory } from "../../../lib/runs/export/exported.ts";
+import type { ExportedMetrics, ExportedRun, ExportedTrajectory } from "../../../apps/runs/export/exported.ts";
 
 /** A trajectory with one search, and what is other about it. */
 export function sampleTrajectory(other: Partial<ExportedTrajectory> = {}): ExportedTrajectory {

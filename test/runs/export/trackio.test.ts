@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import sqlite from "node-sqlite3-wasm";
-import { writeTrackio } from "../../../lib/runs/export/trackio.ts";
+import { writeTrackio } from "../../../apps/runs/export/trackio.ts";
 import { sampleRun, sampleTrajectory } from "./sample-run.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -1,9 +1,9 @@
 /** What a request may ask of an agent, and what it costs. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { Refusal, statusOf } from "../../../apps/serve/http/refusal.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import { Refusal, statusOf } from "../../../lib/serve/http/refusal.ts";
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
 import { characters, ScriptedSequence } from "../../rollout/doubles.ts";
 import { asking, ofType, replied, scripted, single, summary } from "./asking.ts";
 

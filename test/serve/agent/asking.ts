@@ -1,9 +1,10 @@
 /** Agents over scripted models, asked as protocols ask, and what they reply. */
+
+import { agentModel } from "../../../apps/serve/agent/agent-model.ts";
+import type { AgentModelParts } from "../../../apps/serve/agent/parts.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
 import { ragFormat } from "../../../lib/rollout/formats/format.ts";
 import { defaultLimits, type Limits } from "../../../lib/rollout/limits.ts";
-import { agentModel } from "../../../lib/serve/agent/agent-model.ts";
-import type { AgentModelParts } from "../../../lib/serve/agent/parts.ts";
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
 import { characters, recordedSearch, ScriptedSequence, type ScriptedTurn } from "../../rollout/doubles.ts";
 
 export const single = ragFormat("single");

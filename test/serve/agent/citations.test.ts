@@ -1,7 +1,7 @@
 /** Which passages an answer stands in. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { citationsOf } from "../../../lib/serve/agent/citations.ts";
+import { citationsOf } from "../../../apps/serve/agent/citations.ts";
 
 const passages = [
   {

@@ -8,8 +8,8 @@ import { r1SearcherFormat } from "../../../lib/rollout/formats/r1-searcher.ts";
 import { reSearchFormat } from "../../../lib/rollout/formats/re-search.ts";
 import { toolFormat } from "../../../lib/rollout/formats/tool-format.ts";
 import { defaultMemory } from "../../../lib/rollout/memory.ts";
-import { calculatorTool } from "../../../lib/tools/built-in/calculator.ts";
-import { toolBox } from "../../../lib/tools/tool-box.ts";
+import { calculatorTool } from "../../../lib/rollout/tools/built-in/calculator.ts";
+import { toolBox } from "../../../lib/rollout/tools/tool-box.ts";
 import { ForgetfulSequence } from "../../rollout/doubles.ts";
 import { ofType, replied, scripted, summary } from "./asking.ts";
 

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { agentModel } from "../../../apps/serve/agent/agent-model.ts";
 import { librarySearch } from "../../../apps/world/library.ts";
 import { worldRecipe } from "../../../apps/world/recipes/world.ts";
 import { createWorld } from "../../../apps/world/world.ts";
@@ -9,7 +10,6 @@ import { native } from "../../../lib/base/addon/native.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { Model } from "../../../lib/model/model.ts";
 import { searchAgent } from "../../../lib/rollout/agents/search-agent.ts";
-import { agentModel } from "../../../lib/serve/agent/agent-model.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";

@@ -1,5 +1,5 @@
 /** A served model that calls a tool first, and answers once it has read a result. */
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
 
 interface Said {
   readonly name: string;

@@ -4,11 +4,11 @@ import { type TestContext, test } from "node:test";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, isStepCount, Output, streamText, tool } from "ai";
 import { z } from "zod";
+import { agentModel } from "../../../apps/serve/agent/agent-model.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
 import { librarySearch } from "../../../apps/world/library.ts";
 import { worldRecipe } from "../../../apps/world/recipes/world.ts";
 import { createWorld } from "../../../apps/world/world.ts";
-import { agentModel } from "../../../lib/serve/agent/agent-model.ts";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
 import { servedWorld, until } from "../model/served.ts";
 import { callingModel } from "./calling-model.ts";
 

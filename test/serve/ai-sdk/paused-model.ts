@@ -1,5 +1,5 @@
 /** A served model that waits before each further piece of its answer until it is told to go on. */
-import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
+import type { ReplyEvent, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
 
 /** The model; `goOn` lets it say its next piece. */
 export function pausedModel(pieces: readonly string[]): ServedModel & { readonly goOn: () => void } {

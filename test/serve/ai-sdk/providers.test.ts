@@ -5,7 +5,7 @@ import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { generateText, isStepCount, type LanguageModel, Output, streamText, tool } from "ai";
 import { z } from "zod";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
 import { servedWorld } from "../model/served.ts";
 import { callingModel } from "./calling-model.ts";
 

@@ -1,8 +1,8 @@
 /** Anthropic's client, at a server of models. */
 import type { TestContext } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
-import { messagesRoutes } from "../../../lib/serve/api/messages/routes.ts";
-import type { ServedModel } from "../../../lib/serve/reply/reply.ts";
+import { messagesRoutes } from "../../../apps/serve/api/messages/routes.ts";
+import type { ServedModel } from "../../../apps/serve/reply/reply.ts";
 import { servedRoutes, servingOf } from "./doubles.ts";
 
 /** A client whose server ends with the test. */

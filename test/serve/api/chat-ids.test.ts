@@ -1,8 +1,8 @@
 /** The ids of chat completions, in the order in which they were drawn. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { chatRoutes } from "../../../lib/serve/api/chat/routes.ts";
-import type { ServedModel } from "../../../lib/serve/reply/reply.ts";
+import { chatRoutes } from "../../../apps/serve/api/chat/routes.ts";
+import type { ServedModel } from "../../../apps/serve/reply/reply.ts";
 import { scripted } from "../agent/asking.ts";
 import { post } from "../doubles.ts";
 import { replaying, say, servedRoutes, servingOf, whole } from "./doubles.ts";

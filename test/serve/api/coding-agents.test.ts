@@ -1,8 +1,8 @@
 /** Requests in the form in which coding agents send them today, written by hand after what they are seen to send. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import type { ModelText } from "../../../lib/serve/reply/reply.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import type { ModelText } from "../../../apps/serve/reply/reply.ts";
 import { post } from "../doubles.ts";
 import { replaying, say, whole } from "./doubles.ts";
 

@@ -1,10 +1,10 @@
 /** Models that reply with given events, and a server of a protocol's routes over them. */
 import type { TestContext } from "node:test";
-import type { Serving } from "../../../lib/serve/api/fields/serving.ts";
-import { HttpServer, type Route, type ServeOptions } from "../../../lib/serve/http/http-server.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
-import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
-import type { SampledToken } from "../../../lib/serve/reply/tokens.ts";
+import type { Serving } from "../../../apps/serve/api/fields/serving.ts";
+import { HttpServer, type Route, type ServeOptions } from "../../../apps/serve/http/http-server.ts";
+import { Refusal } from "../../../apps/serve/http/refusal.ts";
+import type { ModelText, ReplyEvent, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
+import type { SampledToken } from "../../../apps/serve/reply/tokens.ts";
 
 /** What a model replies: events, or what gives them for a request. */
 type Script =

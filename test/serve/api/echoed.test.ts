@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import type { FoundPassage, ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import type { FoundPassage, ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { replaying, say, whole } from "./doubles.ts";
 
 const passage: FoundPassage = { id: "p", title: "Rome", text: "Rome is in Italy.", score: 1 };

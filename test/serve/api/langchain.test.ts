@@ -5,7 +5,7 @@ import { type AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage } fr
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
 import { z } from "zod";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
 import { callingModel } from "../ai-sdk/calling-model.ts";
 import { servedWorld } from "../model/served.ts";
 

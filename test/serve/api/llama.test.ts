@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { llamaRoutes } from "../../../lib/serve/api/llama/routes.ts";
-import type { ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import { llamaRoutes } from "../../../apps/serve/api/llama/routes.ts";
+import type { ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { projectRoot } from "../../project.ts";
 import { get, post } from "../doubles.ts";

@@ -1,7 +1,7 @@
 /** Agents by Anthropic's messages: their searches, passages and citations. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FoundPassage, ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import type { FoundPassage, ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { clientOf, hello } from "./anthropic.ts";
 import { type ReplayedModel, replaying, say, whole } from "./doubles.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import Anthropic from "@anthropic-ai/sdk";
-import type { ServedModel } from "../../../lib/serve/reply/reply.ts";
+import type { ServedModel } from "../../../apps/serve/reply/reply.ts";
 import { post } from "../doubles.ts";
 import { clientOf, hello } from "./anthropic.ts";
 import { type ReplayedModel, replaying, say, whole } from "./doubles.ts";

@@ -1,7 +1,7 @@
 /** Which model a request is answered by. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
 import { post } from "../doubles.ts";
 import { replaying, say, whole } from "./doubles.ts";
 

@@ -1,6 +1,6 @@
 /** Replies of models, in few words. */
-import type { ReplyEvent } from "../../../lib/serve/reply/reply.ts";
-import type { SampledToken } from "../../../lib/serve/reply/tokens.ts";
+import type { ReplyEvent } from "../../../apps/serve/reply/reply.ts";
+import type { SampledToken } from "../../../apps/serve/reply/tokens.ts";
 
 /** One token for each character, less likely from one to the next. */
 function charTokens(text: string): SampledToken[] {

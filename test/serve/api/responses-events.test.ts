@@ -1,11 +1,11 @@
 /** Events of a response: their order, what they name, what they add up to. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRequest } from "../../../lib/serve/api/responses/request.ts";
-import { headOf } from "../../../lib/serve/api/responses/resource.ts";
-import { type ResponseEvent, ResponseWriter } from "../../../lib/serve/api/responses/writer.ts";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
-import type { FoundPassage, ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import { createRequest } from "../../../apps/serve/api/responses/request.ts";
+import { headOf } from "../../../apps/serve/api/responses/resource.ts";
+import { type ResponseEvent, ResponseWriter } from "../../../apps/serve/api/responses/writer.ts";
+import { Refusal } from "../../../apps/serve/http/refusal.ts";
+import type { FoundPassage, ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { called, finish, start, thoughts, words } from "./replies.ts";
 
 function writerOf(body: object = {}): ResponseWriter {

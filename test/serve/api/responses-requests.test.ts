@@ -1,15 +1,15 @@
 /** Requests of the Responses protocol: what is asked of the model, what is refused, what is kept. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { itemsOf } from "../../../lib/serve/api/responses/items/input.ts";
-import type { Item } from "../../../lib/serve/api/responses/items/item.ts";
-import { messagesOf } from "../../../lib/serve/api/responses/items/messages.ts";
-import { createRequest, replyRequestOf } from "../../../lib/serve/api/responses/request.ts";
-import { headOf, resourceOf } from "../../../lib/serve/api/responses/resource.ts";
-import { responsesRoutes } from "../../../lib/serve/api/responses/routes.ts";
-import { ResponseStore } from "../../../lib/serve/api/responses/store.ts";
-import type { HttpServer } from "../../../lib/serve/http/http-server.ts";
-import type { ModelText, ReplyRequest, ServedModel } from "../../../lib/serve/reply/reply.ts";
+import { itemsOf } from "../../../apps/serve/api/responses/items/input.ts";
+import type { Item } from "../../../apps/serve/api/responses/items/item.ts";
+import { messagesOf } from "../../../apps/serve/api/responses/items/messages.ts";
+import { createRequest, replyRequestOf } from "../../../apps/serve/api/responses/request.ts";
+import { headOf, resourceOf } from "../../../apps/serve/api/responses/resource.ts";
+import { responsesRoutes } from "../../../apps/serve/api/responses/routes.ts";
+import { ResponseStore } from "../../../apps/serve/api/responses/store.ts";
+import type { HttpServer } from "../../../apps/serve/http/http-server.ts";
+import type { ModelText, ReplyRequest, ServedModel } from "../../../apps/serve/reply/reply.ts";
 import { type ReplayedModel, replaying, servedRoutes, servingOf } from "./doubles.ts";
 import { finish, start, thoughts, words } from "./replies.ts";
 

@@ -5,10 +5,10 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
-import { responsesRoutes } from "../../../lib/serve/api/responses/routes.ts";
-import { socketHandler } from "../../../lib/serve/api/responses/socket.ts";
-import { ResponseStore } from "../../../lib/serve/api/responses/store.ts";
-import type { Route, ServeOptions } from "../../../lib/serve/http/http-server.ts";
+import { responsesRoutes } from "../../../apps/serve/api/responses/routes.ts";
+import { socketHandler } from "../../../apps/serve/api/responses/socket.ts";
+import { ResponseStore } from "../../../apps/serve/api/responses/store.ts";
+import type { Route, ServeOptions } from "../../../apps/serve/http/http-server.ts";
 import { type ReplayedModel, replaying, servedRoutes, servingOf } from "./doubles.ts";
 import { finish, start, words } from "./replies.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { EventEmitter, once } from "node:events";
 import { type TestContext, test } from "node:test";
 import OpenAI from "openai";
-import { responsesRoutes } from "../../../lib/serve/api/responses/routes.ts";
-import type { ReplyEvent, ReplyRequest } from "../../../lib/serve/reply/reply.ts";
+import { responsesRoutes } from "../../../apps/serve/api/responses/routes.ts";
+import type { ReplyEvent, ReplyRequest } from "../../../apps/serve/reply/reply.ts";
 import { type ReplayedModel, replaying, servedRoutes, servingOf } from "./doubles.ts";
 import { called, finish, start, thoughts, words } from "./replies.ts";
 

@@ -1,8 +1,8 @@
 /** What every protocol tells alike: tokens, and where passages stand. */
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import type { FoundPassage, ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import type { FoundPassage, ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { post } from "../doubles.ts";
 import { replaying, say, whole } from "./doubles.ts";
 

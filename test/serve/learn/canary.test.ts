@@ -1,7 +1,7 @@
 /** When a candidate is promoted or rolled back. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Canary } from "../../../lib/serve/learn/canary.ts";
+import { Canary } from "../../../apps/serve/learn/canary.ts";
 import { dice as diceOf } from "../../dice.ts";
 
 const options = { window: 100, least: 20, errors: 2 };

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import OpenAI from "openai";
+import { LearningModel } from "../../../apps/serve/learn/learning-model.ts";
+import type { LearnEvent, LearnOptions } from "../../../apps/serve/learn/options.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import { openLanguageModels } from "../../../apps/serve/model/open-models.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
-import { LearningModel } from "../../../lib/serve/learn/learning-model.ts";
-import type { LearnEvent, LearnOptions } from "../../../lib/serve/learn/options.ts";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { openLanguageModels } from "../../../lib/serve/model/open-models.ts";
 import { checkpoint } from "../model/served.ts";
 
 /** A folder that goes with its test. */
@@ -26,7 +26,7 @@ export async function served(t: TestContext, given: Partial<LearnOptions>, recor
   const events: LearnEvent[] = [];
   const shared = { engine, tokenizer, chatTemplate };
   const [base] = openLanguageModels({ name: "world", ...shared });
-  const { LanguageModel } = await import("../../../lib/serve/model/language-model.ts");
+  const { LanguageModel } = await import("../../../apps/serve/model/language-model.ts");
   const learning = await LearningModel.open({
     ...{ name: "learner", model, onEvent: (event) => events.push(event) },
     serve: (adapter) =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { LearnEvent } from "../../../lib/serve/learn/options.ts";
+import type { LearnEvent } from "../../../apps/serve/learn/options.ts";
 import { until } from "../model/served.ts";
 import { prompt, served, temporary, worth } from "./learner.ts";
 

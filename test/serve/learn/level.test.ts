@@ -1,7 +1,7 @@
 /** Whether rewards of one and the same model have fallen. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Level, type Shift } from "../../../lib/serve/learn/level.ts";
+import { Level, type Shift } from "../../../apps/serve/learn/level.ts";
 import { dice as diceOf } from "../../dice.ts";
 
 /** Rewards of 0 and 1, of which so many in ten are 1. */

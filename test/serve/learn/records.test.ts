@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import { openLanguageModels } from "../../../apps/serve/model/open-models.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { openLanguageModels } from "../../../lib/serve/model/open-models.ts";
 import { checkpoint, until } from "../model/served.ts";
 import { prompt, served, temporary } from "./learner.ts";
 

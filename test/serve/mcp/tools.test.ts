@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Client } from "@modelcontextprotocol/client";
 import { InMemoryTransport } from "@modelcontextprotocol/server";
-import { buildIndex } from "../../../lib/index-folder/build/build.ts";
-import { openIndex } from "../../../lib/index-folder/open.ts";
+import { IndexCorpus } from "../../../apps/serve/mcp/index-corpus.ts";
+import { makeMcpServer } from "../../../apps/serve/mcp/mcp-service.ts";
+import type { McpToolParts } from "../../../apps/serve/mcp/parts.ts";
+import { buildIndex } from "../../../lib/search/index-folder/build/build.ts";
+import { openIndex } from "../../../lib/search/index-folder/open.ts";
 import type { Search } from "../../../lib/search/search.ts";
-import { IndexCorpus } from "../../../lib/serve/mcp/index-corpus.ts";
-import { makeMcpServer } from "../../../lib/serve/mcp/mcp-service.ts";
-import type { McpToolParts } from "../../../lib/serve/mcp/parts.ts";
 import { hitOf, recordedSearch } from "../../rollout/doubles.ts";
 import { scripted } from "../agent/asking.ts";
 

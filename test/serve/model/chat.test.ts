@@ -1,8 +1,8 @@
 /** Chat completions of a real model, as OpenAI's client asks for them. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LanguageModel } from "../../../apps/serve/model/language-model.ts";
 import { Adapter } from "../../../lib/model/adapter.ts";
-import type { LanguageModel } from "../../../lib/serve/model/language-model.ts";
 import { servedWorld, until } from "./served.ts";
 
 const messages = [{ role: "user" as const, content: "who directed Nightwinter" }];
@@ -142,8 +142,8 @@ test("an adapter answers under its own name, in the batches of its model", async
   const { client, engine, policy, tokenizer } = await servedWorld(t);
   const adapter = await Adapter.create(policy.model, { rank: 4, seed: 1 });
   t.after(() => adapter.close());
-  const { languageModels } = await import("../../../lib/serve/model/open-models.ts");
-  const { serveModels } = await import("../../../lib/serve/model/model-server.ts");
+  const { languageModels } = await import("../../../apps/serve/model/open-models.ts");
+  const { serveModels } = await import("../../../apps/serve/model/model-server.ts");
   const models = languageModels({
     ...{ name: "world", engine, tokenizer, chatTemplate: policy.chatTemplate },
     adapters: { tuned: adapter },

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { readGenerationSampling } from "../../../lib/serve/model/generation-config.ts";
-import { languageModels } from "../../../lib/serve/model/open-models.ts";
+import { readGenerationSampling } from "../../../apps/serve/model/generation-config.ts";
+import { languageModels } from "../../../apps/serve/model/open-models.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { servedWorld } from "./served.ts";
 

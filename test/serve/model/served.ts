@@ -2,11 +2,11 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import OpenAI from "openai";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import { type LanguageModelOptions, languageModels } from "../../../apps/serve/model/open-models.ts";
+import type { ModelServerOptions } from "../../../apps/serve/model/options.ts";
 import type { EngineOptions } from "../../../lib/engine/engine-options.ts";
 import { openLocalPolicy } from "../../../lib/engine/local-policy.ts";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import { type LanguageModelOptions, languageModels } from "../../../lib/serve/model/open-models.ts";
-import type { ModelServerOptions } from "../../../lib/serve/model/options.ts";
 import { projectRoot } from "../../project.ts";
 
 /** The folder of the shipped model. */

@@ -1,6 +1,6 @@
 /** Streams of one served model: what is asked, and what the engine says alone. */
 import assert from "node:assert/strict";
-import type { LanguageModel } from "../../../lib/serve/model/language-model.ts";
+import type { LanguageModel } from "../../../apps/serve/model/language-model.ts";
 import type { servedWorld } from "./served.ts";
 
 type Served = Awaited<ReturnType<typeof servedWorld>>;

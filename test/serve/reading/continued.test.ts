@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { ModelStyle } from "../../../lib/serve/reading/model-style.ts";
-import { upToMark } from "../../../lib/serve/reading/templates/continued.ts";
+import { ModelStyle } from "../../../apps/serve/reading/model-style.ts";
+import { upToMark } from "../../../apps/serve/reading/templates/continued.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { functions, together } from "./replies.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { ReplyReader } from "../../../lib/serve/reading/reply-reader.ts";
-import { messagesFor } from "../../../lib/serve/reading/templates/messages.ts";
-import { templateFacts } from "../../../lib/serve/reading/templates/template-facts.ts";
+import { ReplyReader } from "../../../apps/serve/reading/reply-reader.ts";
+import { messagesFor } from "../../../apps/serve/reading/templates/messages.ts";
+import { templateFacts } from "../../../apps/serve/reading/templates/template-facts.ts";
 import { ChatTemplate, type Message } from "../../../lib/text/templates/chat-template.ts";
 import { sharedData, skipWithoutData } from "../../shared-data.ts";
 import { type Part, together } from "./replies.ts";

@@ -1,7 +1,7 @@
 /** A model's style puts its template, its format and what is asked together. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ModelStyle } from "../../../lib/serve/reading/model-style.ts";
+import { ModelStyle } from "../../../apps/serve/reading/model-style.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { functions, together } from "./replies.ts";
 

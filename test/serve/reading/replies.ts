@@ -1,8 +1,8 @@
 /** Reads replies for tests, cut into pieces at random, and puts together what comes out. */
 import assert from "node:assert/strict";
-import { type ReplyFormat, replyFormatNamed } from "../../../lib/serve/reading/reply-format.ts";
-import { type ReaderOptions, ReplyReader } from "../../../lib/serve/reading/reply-reader.ts";
-import type { ReadEvent, ReplyPiece } from "../../../lib/serve/reading/reply-text.ts";
+import { type ReplyFormat, replyFormatNamed } from "../../../apps/serve/reading/reply-format.ts";
+import { type ReaderOptions, ReplyReader } from "../../../apps/serve/reading/reply-reader.ts";
+import type { ReadEvent, ReplyPiece } from "../../../apps/serve/reading/reply-text.ts";
 
 /** What a reply says, in its order. */
 export type Part =

@@ -1,12 +1,12 @@
 /** Whatever is drawn under a reply's constraint is read as what was asked for. */
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { type HeldReply, replyConstraint } from "../../../apps/serve/reading/grammars/reply-constraint.ts";
+import { replyFormatNamed, replyFormatNames } from "../../../apps/serve/reading/reply-format.ts";
 import type { Constraint } from "../../../lib/engine/constraint/constraint.ts";
 import { Constraints } from "../../../lib/engine/constraint/constraints.ts";
 import { Engine } from "../../../lib/engine/engine.ts";
 import { packBytes, type TokenTable } from "../../../lib/engine/vocabulary.ts";
-import { type HeldReply, replyConstraint } from "../../../lib/serve/reading/grammars/reply-constraint.ts";
-import { replyFormatNamed, replyFormatNames } from "../../../lib/serve/reading/reply-format.ts";
 import { generateOnce, tinyModel } from "../../engine/models.ts";
 import { cut, type Part, randomNumbers, readPieces } from "./replies.ts";
 

@@ -1,8 +1,8 @@
 /** Replies as models write them become reasoning, text and calls, however they are cut. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { replyFormatNamed, replyFormatNames } from "../../../lib/serve/reading/reply-format.ts";
-import { ReplyReader } from "../../../lib/serve/reading/reply-reader.ts";
+import { replyFormatNamed, replyFormatNames } from "../../../apps/serve/reading/reply-format.ts";
+import { ReplyReader } from "../../../apps/serve/reading/reply-reader.ts";
 import { cut, functions, type Part, randomNumbers, read, readPieces } from "./replies.ts";
 
 const search = (query: string): Part => ({ name: "search", arguments: `{"query": "${query}"}` });

@@ -18,9 +18,9 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import * as conventions from "@opentelemetry/semantic-conventions/incubating";
-import { Refusal } from "../../../lib/serve/http/refusal.ts";
-import { serveModels } from "../../../lib/serve/model/model-server.ts";
-import type { ReplyEvent } from "../../../lib/serve/reply/reply.ts";
+import { Refusal } from "../../../apps/serve/http/refusal.ts";
+import { serveModels } from "../../../apps/serve/model/model-server.ts";
+import type { ReplyEvent } from "../../../apps/serve/reply/reply.ts";
 import { projectRoot } from "../../project.ts";
 import { replaying, say, whole } from "../api/doubles.ts";
 import { post } from "../doubles.ts";
@@ -202,7 +202,7 @@ test("where the API is not installed, replies are as ever", () => {
   const program = `
     import { register } from "node:module";
     register("data:text/javascript," + ${JSON.stringify(encodeURIComponent(hooks))});
-    const { serveModels } = await import(${at("lib/serve/model/model-server.js")});
+    const { serveModels } = await import(${at("apps/serve/model/model-server.js")});
     const { replaying, say, whole } = await import(${at("test/serve/api/doubles.js")});
     const server = await serveModels({ models: [replaying(whole([say("Hi")]))], port: 0 });
     const body = JSON.stringify({ messages: [{ role: "user", content: "Hi" }] });

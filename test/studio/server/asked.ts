@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ServeOptions } from "../../../apps/serve/http/http-server.ts";
 import { type StudioOptions, serveStudio } from "../../../apps/studio/studio.ts";
-import type { ServeOptions } from "../../../lib/serve/http/http-server.ts";
 
 /** What a studio is asked with. */
 export interface Asked {

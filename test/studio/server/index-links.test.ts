@@ -4,7 +4,7 @@ import { mkdir, readdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { IndexDescription, IndexSearchResult } from "../../../apps/studio/api.ts";
-import { buildIndex } from "../../../lib/index-folder/build/build.ts";
+import { buildIndex } from "../../../lib/search/index-folder/build/build.ts";
 import { peoplePassages } from "../../search/people.ts";
 import { withFolder, withStudio } from "./asked.ts";
 

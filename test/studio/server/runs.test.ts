@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { appendFile, readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { LoggedTrajectory } from "../../../apps/runs/trajectories/logged-trajectory.ts";
+import { readEvents } from "../../../apps/serve/http/read-events.ts";
 import type {
   ConfigDiff,
   MetricsPage,
@@ -15,8 +17,6 @@ import type {
   TrajectoryPage,
 } from "../../../apps/studio/api.ts";
 import { unpackFloats, unpackIds } from "../../../lib/data/logs/packed-numbers.ts";
-import type { LoggedTrajectory } from "../../../lib/runs/trajectories/logged-trajectory.ts";
-import { readEvents } from "../../../lib/serve/http/read-events.ts";
 import { algorithms } from "../../../lib/train/algorithm/algorithm.ts";
 import { lines, loggedRow } from "../../runs/logs.ts";
 import { runBandit } from "../../train/run/rl-run.ts";

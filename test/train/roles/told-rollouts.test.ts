@@ -5,7 +5,7 @@ import { serialize } from "node:v8";
 import type { Trajectory } from "../../../lib/rollout/trajectory.ts";
 import { rolloutTelling } from "../../../lib/train/roles/told-rollouts.ts";
 import type { SampledRollout } from "../../../lib/train/step-rollouts.ts";
-import { localWorld, questions, recipe } from "../../rollout/workers/served-worker.ts";
+import { localWorld, questions, recipe } from "../../connectors/workers/served-worker.ts";
 
 const question = { id: "q", question: "who?", answers: ["x"] };
 

@@ -4,7 +4,7 @@ import type {
   CheckProgress,
   CorpusCheck,
   QuestionReport,
-} from "../../../../lib/corpus-check/check-corpus.ts";
+} from "../../../../lib/search/corpus-check/check-corpus.ts";
 import { command } from "../../command.ts";
 import { dataFile } from "../../fields.ts";
 import { loadSets } from "../../open/question-sets.ts";
@@ -58,8 +58,8 @@ export const corpusCheckCommand = command({
     maxWords: z.int().min(1).default(350).describe("longer passages are reported"),
   }),
   run: async ({ corpus, questions: paths, topK, maxWords }, io) => {
-    const { checkCorpus } = await import("../../../../lib/corpus-check/check-corpus.ts");
-    const { reportLines } = await import("../../../../lib/corpus/report.ts");
+    const { checkCorpus } = await import("../../../../lib/search/corpus-check/check-corpus.ts");
+    const { reportLines } = await import("../../../../lib/search/corpus/report.ts");
     const depths = [...new Set(topK)].sort((a, b) => a - b);
     const progress = progressLine(io);
     const check = await checkCorpus({

@@ -1,7 +1,7 @@
 /** `seekrl corpus split`: documents become passages. */
 import { z } from "zod";
 import { bytesText } from "../../../../lib/base/disk/free-space.ts";
-import type { SplitProgress } from "../../../../lib/corpus/split-job.ts";
+import type { SplitProgress } from "../../../../lib/search/corpus/split-job.ts";
 import { command } from "../../command.ts";
 import { fetchedFile } from "../../fetch/fetched-file.ts";
 import { modelFolder } from "../../fields.ts";
@@ -44,8 +44,8 @@ export const corpusSplitCommand = command({
     resume: z.boolean().default(false).describe("go on where a stopped split ended"),
   }),
   run: async ({ tokenizer, maxWords, ...options }, io) => {
-    const { splitCorpus } = await import("../../../../lib/corpus/split-job.ts");
-    const { reportLines } = await import("../../../../lib/corpus/report.ts");
+    const { splitCorpus } = await import("../../../../lib/search/corpus/split-job.ts");
+    const { reportLines } = await import("../../../../lib/search/corpus/report.ts");
     const { Tokenizer } = await import("../../../../lib/text/tokenizers/tokenizer.ts");
     const input = await fetchedFile(options.input, io);
     const started = performance.now();

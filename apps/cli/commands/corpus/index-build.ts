@@ -1,6 +1,6 @@
 /** `seekrl index build`: a corpus becomes an index folder. */
 import { z } from "zod";
-import type { BuildIndexOptions } from "../../../../lib/index-folder/build/build.ts";
+import type { BuildIndexOptions } from "../../../../lib/search/index-folder/build/build.ts";
 import { languages } from "../../../../lib/text/analysis/languages.ts";
 import { command, UsageError } from "../../command.ts";
 import { fetchedFile } from "../../fetch/fetched-file.ts";
@@ -58,8 +58,8 @@ export const indexBuildCommand = command({
   summary: "builds a search index from a corpus: by words, by vectors, or both",
   options,
   run: async ({ corpus, out, language, bm25, k1, b, dense, dim, dtype, part, resume, ...given }, io) => {
-    const { buildIndex } = await import("../../../../lib/index-folder/build/build.ts");
-    const { countLive } = await import("../../../../lib/index-folder/manifest.ts");
+    const { buildIndex } = await import("../../../../lib/search/index-folder/build/build.ts");
+    const { countLive } = await import("../../../../lib/search/index-folder/manifest.ts");
     const embedder = embedderOf(given);
     const source = await fetchedFile(corpus, io);
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>

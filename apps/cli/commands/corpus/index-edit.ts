@@ -17,8 +17,8 @@ export const indexAddCommand = command({
     device: deviceName.default("cpu").describe("what an encoder runs on: cpu or cuda"),
   }),
   run: async ({ index, corpus, encoder, device, ...given }, io) => {
-    const { addToIndex } = await import("../../../../lib/index-folder/change/edit.ts");
-    const { countLive } = await import("../../../../lib/index-folder/manifest.ts");
+    const { addToIndex } = await import("../../../../lib/search/index-folder/change/edit.ts");
+    const { countLive } = await import("../../../../lib/search/index-folder/manifest.ts");
     const [manifest, seconds] = await withIndexProgress(io, (listener) =>
       addToIndex(index, corpus, { ...listener, ...splitOf(given), device, encoder }),
     );
@@ -45,7 +45,7 @@ export const indexRemoveCommand = command({
   }),
   run: async ({ index, id, ids }, io) => {
     if (id.length === 0 && ids === undefined) throw new UsageError("expected --id or --ids, got neither");
-    const { removeFromIndex } = await import("../../../../lib/index-folder/change/edit.ts");
+    const { removeFromIndex } = await import("../../../../lib/search/index-folder/change/edit.ts");
     const all = [...id, ...(ids === undefined ? [] : await readIds(ids))];
     const { removed, missing } = await removeFromIndex(index, all, { signal: io.signal });
     for (const each of missing) io.log(`${each}: not in ${index}`);

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
-import type { IndexInfo } from "../../../../lib/index-folder/info.ts";
+import type { IndexInfo } from "../../../../lib/search/index-folder/info.ts";
 import { command } from "../../command.ts";
 
 function describe({ passages, removed, bytes, settings, segments }: IndexInfo): string {
@@ -37,7 +37,7 @@ export const indexInfoCommand = command({
   places: ["index"],
   placesAreFlags: true,
   run: async ({ index, verify }, io) => {
-    const { indexInfo } = await import("../../../../lib/index-folder/info.ts");
+    const { indexInfo } = await import("../../../../lib/search/index-folder/info.ts");
     const info = await indexInfo(index, { verify: verify ? "all" : "touched" });
     io.write(describe(info));
     io.result(info);

@@ -13,8 +13,8 @@ export const indexMergeCommand = command({
     out: z.string().describe("folder to write; one of them, or one without an index"),
   }),
   run: async ({ index, out }, io) => {
-    const { mergeIndexes } = await import("../../../../lib/index-folder/change/merge.ts");
-    const { countLive } = await import("../../../../lib/index-folder/manifest.ts");
+    const { mergeIndexes } = await import("../../../../lib/search/index-folder/change/merge.ts");
+    const { countLive } = await import("../../../../lib/search/index-folder/manifest.ts");
     const [manifest, seconds] = await withIndexProgress(io, (listener) => mergeIndexes(index, out, listener));
     const passages = countLive(manifest);
     io.write(`${passages} passages in ${out} (${seconds.toFixed(1)} s)\n`);

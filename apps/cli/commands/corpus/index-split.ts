@@ -14,7 +14,7 @@ export const indexSplitCommand = command({
     shards: z.int().min(1).describe("how many parts"),
   }),
   run: async ({ index, out, shards }, io) => {
-    const { splitIndex } = await import("../../../../lib/index-folder/change/split.ts");
+    const { splitIndex } = await import("../../../../lib/search/index-folder/change/split.ts");
     const [folders, seconds] = await withIndexProgress(io, (listener) =>
       splitIndex(index, out, { ...listener, shards }),
     );

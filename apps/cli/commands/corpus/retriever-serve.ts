@@ -5,7 +5,7 @@ import {
   defaultLimits,
   type RetrieverOptions,
   type ServedEmbedder,
-} from "../../../../lib/serve/retriever/options.ts";
+} from "../../../serve/retriever/options.ts";
 import { command, UsageError, untilStopped } from "../../command.ts";
 import { deviceName, modelFolder } from "../../fields.ts";
 import { openUnbatchedSearch, searchOptions } from "../../options/search-options.ts";
@@ -66,7 +66,7 @@ async function openEmbedding({
     if (device === "cpu") return { close: () => undefined };
     throw new UsageError(`--encoder-device: expected with --encoder, got ${device} alone`);
   }
-  const { Encoder } = await import("../../../../lib/embed/encoder.ts");
+  const { Encoder } = await import("../../../../lib/search/embed/encoder.ts");
   const embedder = await Encoder.open(folder, { dtype: encoderDtype, weights: encoderWeights, device });
   return {
     embedding: { model: encoderName ?? basename(folder), embedder },
@@ -81,7 +81,7 @@ export const retrieverServeCommand = command({
   options,
   isService: true,
   run: async (given, io) => {
-    const { serveRetriever } = await import("../../../../lib/serve/retriever/retriever-server.ts");
+    const { serveRetriever } = await import("../../../serve/retriever/retriever-server.ts");
     const { embedding, close } = await openEmbedding(given);
     const opened = openUnbatchedSearch(given);
     const search = opened.then((each) => each.search);

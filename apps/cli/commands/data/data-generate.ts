@@ -2,12 +2,16 @@
 import { z } from "zod";
 import { checkFilePlace } from "../../../../lib/base/files/files.ts";
 import { lockFile } from "../../../../lib/base/files/folder-lock.ts";
-import { type AttemptedQuestion, type Attempts, attemptQuestions } from "../../../../lib/curate/attempts.ts";
-import { writeDemonstration } from "../../../../lib/curate/demonstration.ts";
 import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
 import type { Question } from "../../../../lib/data/question.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { promptText } from "../../../../lib/rollout/session/prompt.ts";
+import {
+  type AttemptedQuestion,
+  type Attempts,
+  attemptQuestions,
+} from "../../../../lib/train/curate/attempts.ts";
+import { writeDemonstration } from "../../../../lib/train/curate/demonstration.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   attemptOptions,

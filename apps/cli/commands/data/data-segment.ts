@@ -1,15 +1,15 @@
 /** `seekrl data segment`: trajectories become one SFT sample for every point where the model must act. */
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
-import { readDemonstrations } from "../../../../lib/curate/read-demonstrations.ts";
+import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
+import { readDemonstrations } from "../../../../lib/train/curate/read-demonstrations.ts";
 import {
   balancedSamples,
   type SftCategory,
   type SftSample,
   sftCategories,
   sftSamples,
-} from "../../../../lib/curate/samples.ts";
-import { writeJsonLines } from "../../../../lib/data/files/jsonl.ts";
+} from "../../../../lib/train/curate/samples.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { chooseRecipe, recipeOptions } from "../../options/recipe-options.ts";
 import { tableOf } from "../../report/table.ts";

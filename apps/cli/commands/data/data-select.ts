@@ -2,16 +2,16 @@
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
 import { checkFilePlace } from "../../../../lib/base/files/files.ts";
-import { attemptQuestions } from "../../../../lib/curate/attempts.ts";
+import { type Question, writeQuestions } from "../../../../lib/data/question.ts";
+import { attemptQuestions } from "../../../../lib/train/curate/attempts.ts";
 import {
   type Curriculum,
   r1SearcherCurriculum,
   ragCurriculum,
   splitQuestions,
-} from "../../../../lib/curate/curriculum.ts";
-import { readDemonstrations } from "../../../../lib/curate/read-demonstrations.ts";
-import { ragSelection } from "../../../../lib/curate/selection.ts";
-import { type Question, writeQuestions } from "../../../../lib/data/question.ts";
+} from "../../../../lib/train/curate/curriculum.ts";
+import { readDemonstrations } from "../../../../lib/train/curate/read-demonstrations.ts";
+import { ragSelection } from "../../../../lib/train/curate/selection.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import {
   attemptOptions,

@@ -9,12 +9,7 @@ import { evaluateSets } from "../../../../lib/evaluate/evaluate.ts";
 import { rulesNames } from "../../../../lib/reward/metrics/rules.ts";
 import type { Agent } from "../../../../lib/rollout/agents/agent.ts";
 import { searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
-import {
-  baselineAgent,
-  baselineNames,
-  needsLogprobs,
-  searchesFor,
-} from "../../../../lib/rollout/baselines/baselines.ts";
+import { baselineAgent, baselineNames, needsLogprobs, searchesFor } from "../../../baselines/baselines.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { dataFile } from "../../fields.ts";
 import { onSharedModel } from "../../job.ts";

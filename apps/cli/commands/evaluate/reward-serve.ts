@@ -36,7 +36,7 @@ export const rewardServeCommand = command({
     const { reward } = chooseRecipe(whole);
     const questions = await loadQuestions(path);
     const log = logPath === undefined ? undefined : await Journal.continued(logPath);
-    const { serveRewards } = await import("../../../../lib/serve/reward-server.ts");
+    const { serveRewards } = await import("../../../serve/reward-server.ts");
     try {
       const server = await serveRewards({
         ...servedAt({ host, port, open, corsOrigin }, io),

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { packageRoot } from "../../../../lib/base/package-root.ts";
-import { freePort } from "../../../../lib/comm/free-port.ts";
-import { maxPort } from "../../../../lib/comm/launchers/variables.ts";
+import { freePort } from "../../../cluster/free-port.ts";
+import { maxPort } from "../../../cluster/launchers/variables.ts";
 import { type Command, type CommandIo, command, UsageError } from "../../command.ts";
 import { type JobOptions, logOf, runJob } from "./job.ts";
 import { rankOf } from "./rank-environment.ts";

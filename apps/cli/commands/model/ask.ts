@@ -4,13 +4,8 @@ import { z } from "zod";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { type AgentParts, searchAgent } from "../../../../lib/rollout/agents/search-agent.ts";
-import {
-  type Baseline,
-  baselineAgent,
-  baselineNames,
-  searchesFor,
-} from "../../../../lib/rollout/baselines/baselines.ts";
 import type { Trajectory } from "../../../../lib/rollout/trajectory.ts";
+import { type Baseline, baselineAgent, baselineNames, searchesFor } from "../../../baselines/baselines.ts";
 import { foundText } from "../../chat/agent-speaker.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { type AskedRecipe, askedRecipe, recipeAsked, worldText } from "../../open/asked-recipe.ts";

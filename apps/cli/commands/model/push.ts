@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { bytesText } from "../../../../lib/base/disk/free-space.ts";
 import { codeOf, messageOf } from "../../../../lib/base/errors.ts";
-import type { PushedModel } from "../../../../lib/push/push-model.ts";
+import type { PushedModel } from "../../../push/push-model.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { Pace, rateText } from "../../report/pace.ts";
 import { progressLine } from "../../report/progress.ts";
@@ -28,7 +28,7 @@ export const pushCommand = command({
     dryRun: z.boolean().default(false).describe("prints card and files; uploads nothing"),
   }),
   run: async ({ folder, to, evaluation, ...options }, io) => {
-    const { pushModel } = await import("../../../../lib/push/push-model.ts");
+    const { pushModel } = await import("../../../push/push-model.ts");
     const pace = new Pace();
     const progress = progressLine(io);
     const pushed = await pushModel(folder, to, {

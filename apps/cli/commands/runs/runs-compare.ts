@@ -1,8 +1,8 @@
 /** `seekrl runs compare`: the options in which runs differ, and their metrics side by side. */
 import { z } from "zod";
-import { mainMetrics } from "../../../../lib/runs/metrics/main-metrics.ts";
-import { type MetricSummary, summariesOf } from "../../../../lib/runs/metrics/metric-summary.ts";
-import { type ConfigOption, optionsByPath } from "../../../../lib/runs/run-config.ts";
+import { mainMetrics } from "../../../runs/metrics/main-metrics.ts";
+import { type MetricSummary, summariesOf } from "../../../runs/metrics/metric-summary.ts";
+import { type ConfigOption, optionsByPath } from "../../../runs/run-config.ts";
 import { command, UsageError } from "../../command.ts";
 import { openRun } from "../../open/run-reader.ts";
 import { figureText, inMainOrder } from "../../report/run-tables.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { writeFileAtomic } from "../../../../lib/base/files/files.ts";
 import { packageVersion } from "../../../../lib/base/package-root.ts";
-import type { ExportedRun } from "../../../../lib/runs/export/exported.ts";
+import type { ExportedRun } from "../../../runs/export/exported.ts";
 import { command, UsageError } from "../../command.ts";
 import { readRun } from "../../open/run-reader.ts";
 
@@ -13,17 +13,17 @@ type Exporter = (run: ExportedRun, out: string, numTraces: number) => Promise<st
 const exporters = {
   csv: writeCsv,
   inspect: async (run, out) => {
-    const { inspectLog } = await import("../../../../lib/runs/export/inspect.ts");
+    const { inspectLog } = await import("../../../runs/export/inspect.ts");
     await writeFileAtomic(out, inspectLog(run, { version: packageVersion() }));
     return [out];
   },
   trackio: async (run, out) => {
-    const { writeTrackio } = await import("../../../../lib/runs/export/trackio.ts");
+    const { writeTrackio } = await import("../../../runs/export/trackio.ts");
     await writeTrackio(out, run);
     return [out];
   },
   html: async (run, out, numTraces) => {
-    const { htmlReport } = await import("../../../../lib/runs/export/html/report.ts");
+    const { htmlReport } = await import("../../../runs/export/html/report.ts");
     await writeFileAtomic(out, await htmlReport(run, { version: packageVersion(), numTraces }));
     return [out];
   },
@@ -56,7 +56,7 @@ export const runsExportCommand = command({
 });
 
 async function writeCsv(run: ExportedRun, out: string): Promise<string[]> {
-  const { metricsCsv, trajectoriesCsv } = await import("../../../../lib/runs/export/csv.ts");
+  const { metricsCsv, trajectoriesCsv } = await import("../../../runs/export/csv.ts");
   const tables = { metrics: metricsCsv(run), trajectories: trajectoriesCsv(run) };
   // An evaluation has no steps.
   const kept = Object.entries(tables).filter(([name]) => name !== "metrics" || run.kind === "training");

@@ -2,9 +2,9 @@
 import { relative } from "node:path";
 import { z } from "zod";
 import { codeOf } from "../../../../lib/base/errors.ts";
-import { findRuns } from "../../../../lib/runs/find-runs.ts";
-import { printable } from "../../../../lib/runs/named-in-record.ts";
-import { RunFolder } from "../../../../lib/runs/run-folder.ts";
+import { findRuns } from "../../../runs/find-runs.ts";
+import { printable } from "../../../runs/named-in-record.ts";
+import { RunFolder } from "../../../runs/run-folder.ts";
 import { command } from "../../command.ts";
 import { runsTable } from "../../report/run-tables.ts";
 

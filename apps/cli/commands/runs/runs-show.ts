@@ -1,8 +1,8 @@
 /** `seekrl runs show`: one run or evaluation: where it stands, its metrics, its options. */
 import { z } from "zod";
-import { summariesOf } from "../../../../lib/runs/metrics/metric-summary.ts";
-import { optionsByPath } from "../../../../lib/runs/run-config.ts";
-import type { RunStatus } from "../../../../lib/runs/run-folder.ts";
+import { summariesOf } from "../../../runs/metrics/metric-summary.ts";
+import { optionsByPath } from "../../../runs/run-config.ts";
+import type { RunStatus } from "../../../runs/run-folder.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { isFile, openRun, readRun } from "../../open/run-reader.ts";
 import { durationText } from "../../report/pace.ts";

@@ -1,10 +1,10 @@
 /** `seekrl runs tail`: a line for each step of a run while they are written, until it ends. */
 import { setTimeout as wait } from "node:timers/promises";
 import { z } from "zod";
-import type { MetricsLog, MetricsRow } from "../../../../lib/runs/metrics/metrics-log.ts";
-import type { RunFolder, RunStatus } from "../../../../lib/runs/run-folder.ts";
 import type { RlMetrics } from "../../../../lib/train/rl-options.ts";
 import type { SftMetrics } from "../../../../lib/train/sft.ts";
+import type { MetricsLog, MetricsRow } from "../../../runs/metrics/metrics-log.ts";
+import type { RunFolder, RunStatus } from "../../../runs/run-folder.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { openRun } from "../../open/run-reader.ts";
 import { figureText } from "../../report/run-tables.ts";

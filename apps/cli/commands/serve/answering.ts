@@ -3,7 +3,7 @@ import { folderName } from "../../../../lib/base/files/hub-cache.ts";
 import type { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { Model } from "../../../../lib/model/model.ts";
-import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import type { ServedModel } from "../../../serve/reply/reply.ts";
 import { settingOfPolicy } from "../../../world/world-file.ts";
 import type { CommandIo } from "../../command.ts";
 import { openLocalPolicy, policyFolders } from "../../open/local-policy.ts";
@@ -91,7 +91,7 @@ async function openModels(
   );
   const adapters = await openAdapters(policy.model, adapter, opened);
   const setting = await openSetting(given, opened);
-  const { openLanguageModels } = await import("../../../../lib/serve/model/open-models.ts");
+  const { openLanguageModels } = await import("../../../serve/model/open-models.ts");
   const { engine, tokenizer, chatTemplate, folder } = policy;
   const { name = folderName(given.model), maxWaiting } = given;
   const defaults = defaultsOf(given);

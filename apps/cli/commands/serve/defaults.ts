@@ -87,6 +87,6 @@ export async function samplingDefaults(
   { sampling = {}, generationConfig }: Defaults,
   folder: string,
 ): Promise<SamplingOptions> {
-  const { readGenerationSampling } = await import("../../../../lib/serve/model/generation-config.ts");
+  const { readGenerationSampling } = await import("../../../serve/model/generation-config.ts");
   return { ...(generationConfig ? await readGenerationSampling(folder) : {}), ...sampling };
 }

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { folderName } from "../../../../lib/base/files/hub-cache.ts";
-import type { TextEncoders } from "../../../../lib/serve/api/texts/routes.ts";
+import type { TextEncoders } from "../../../serve/api/texts/routes.ts";
 import { inGroup, modelFolder } from "../../fields.ts";
 import { encoderForm } from "../../options/search-options.ts";
 
@@ -33,8 +33,8 @@ export async function openEncoders({
   encoder,
   crossEncoder,
 }: z.output<typeof schema>): Promise<OpenedEncoders> {
-  const { Encoder } = await import("../../../../lib/embed/encoder.ts");
-  const { Reranker } = await import("../../../../lib/embed/reranker.ts");
+  const { Encoder } = await import("../../../../lib/search/embed/encoder.ts");
+  const { Reranker } = await import("../../../../lib/search/embed/reranker.ts");
   const optionsOf = ({ dtype, device }: z.output<typeof folder>) => ({ dtype, device });
   const embedder = encoder && (await Encoder.open(encoder.folder, optionsOf(encoder)));
   try {

@@ -3,10 +3,10 @@ import { messageOf } from "../../../../lib/base/errors.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Adapter } from "../../../../lib/model/adapter.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
-import type { LearningModel } from "../../../../lib/serve/learn/learning-model.ts";
-import type { LearnEvent } from "../../../../lib/serve/learn/options.ts";
-import type { LanguageModel } from "../../../../lib/serve/model/language-model.ts";
-import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import type { LearningModel } from "../../../serve/learn/learning-model.ts";
+import type { LearnEvent } from "../../../serve/learn/options.ts";
+import type { LanguageModel } from "../../../serve/model/language-model.ts";
+import type { ServedModel } from "../../../serve/reply/reply.ts";
 import type { CommandIo } from "../../command.ts";
 import type { RequestDefaults } from "./defaults.ts";
 import type { LearnChoice } from "./learn-options.ts";
@@ -48,8 +48,8 @@ export async function openLearner(
   { name, rank, ...choice }: LearnChoice,
   { log }: CommandIo,
 ): Promise<LearningModel> {
-  const { LearningModel: Learning } = await import("../../../../lib/serve/learn/learning-model.ts");
-  const { LanguageModel: Language } = await import("../../../../lib/serve/model/language-model.ts");
+  const { LearningModel: Learning } = await import("../../../serve/learn/learning-model.ts");
+  const { LanguageModel: Language } = await import("../../../serve/model/language-model.ts");
   const { admission, id: parent } = base;
   const { tokenizer, chatTemplate, model, engine } = policy;
   const id = name ?? `${setting === undefined ? parent : `agent/${setting.name}`}-learning`;

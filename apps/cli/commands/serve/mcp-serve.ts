@@ -4,7 +4,7 @@ import { z } from "zod";
 import { messageOf } from "../../../../lib/base/errors.ts";
 import { folderName } from "../../../../lib/base/files/hub-cache.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
-import type { McpToolParts } from "../../../../lib/serve/mcp/parts.ts";
+import type { McpToolParts } from "../../../serve/mcp/parts.ts";
 import { type CommandIo, command, UsageError, untilStopped } from "../../command.ts";
 import { flagName } from "../../flags.ts";
 import { openLocalPolicy } from "../../open/local-policy.ts";
@@ -67,7 +67,7 @@ async function openPolicy(given: Options, io: CommandIo): Promise<LocalPolicy | 
 
 async function openCorpus({ index }: Options) {
   if (index === undefined) return undefined;
-  const { IndexCorpus } = await import("../../../../lib/serve/mcp/index-corpus.ts");
+  const { IndexCorpus } = await import("../../../serve/mcp/index-corpus.ts");
   const corpus = new IndexCorpus(index.folder);
   return { corpus, [Symbol.asyncDispose]: () => corpus.close() };
 }
@@ -77,7 +77,7 @@ async function serve(
   { port, graceMs, ...given }: Options,
   io: CommandIo,
 ): Promise<void> {
-  const { serveMcpOverHttp, serveMcpOverStdio } = await import("../../../../lib/serve/mcp/mcp-service.ts");
+  const { serveMcpOverHttp, serveMcpOverStdio } = await import("../../../serve/mcp/mcp-service.ts");
   if (port === undefined) {
     const { stdout, signal } = io;
     return serveMcpOverStdio(parts, { stdin: io.stdin(), stdout, signal });

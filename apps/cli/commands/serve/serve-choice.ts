@@ -1,6 +1,6 @@
 /** The options of `seekrl serve`. */
 import { z } from "zod";
-import { defaultModelLimits, type ModelLimits } from "../../../../lib/serve/model/options.ts";
+import { defaultModelLimits, type ModelLimits } from "../../../serve/model/options.ts";
 import { adapterForm, engineOptions, modelOptions } from "../../options/model-options.ts";
 import { tensorParallelOption } from "../../options/run-options.ts";
 import { serveOptions } from "../../options/serve-options.ts";

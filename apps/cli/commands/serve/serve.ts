@@ -1,6 +1,6 @@
 /** `seekrl serve`: a model, adapters on it and an agent over HTTP. */
-import type { HttpServer } from "../../../../lib/serve/http/http-server.ts";
-import type { ModelServerOptions } from "../../../../lib/serve/model/options.ts";
+import type { HttpServer } from "../../../serve/http/http-server.ts";
+import type { ModelServerOptions } from "../../../serve/model/options.ts";
 import type { Studio } from "../../../studio/studio.ts";
 import { type CommandIo, command, untilStopped } from "../../command.ts";
 import { onSharedModel } from "../../job.ts";
@@ -29,7 +29,7 @@ async function listen(
   given: ServeChoice,
   io: CommandIo,
 ): Promise<HttpServer> {
-  const { serveModels } = await import("../../../../lib/serve/model/model-server.ts");
+  const { serveModels } = await import("../../../serve/model/model-server.ts");
   const { anyName, acceptWeights, record: folder } = given;
   const record = folder === undefined ? undefined : { folder };
   return serveModels({

@@ -3,8 +3,8 @@ import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
 import type { Search } from "../../../../lib/search/search.ts";
-import type { AgentModelParts } from "../../../../lib/serve/agent/parts.ts";
-import type { ServedModel } from "../../../../lib/serve/reply/reply.ts";
+import type { AgentModelParts } from "../../../serve/agent/parts.ts";
+import type { ServedModel } from "../../../serve/reply/reply.ts";
 import { askedRecipe, recipeAsked } from "../../open/asked-recipe.ts";
 import { type AgentOptions, agentOptions } from "../../options/agent-options.ts";
 import { askedRecipeOptions } from "../../options/recipe-options.ts";
@@ -84,7 +84,7 @@ export async function servedAgent(
   { search, recipe, name }: ServedAgentSetting,
   { parent, ...served }: ServedAs,
 ): Promise<ServedModel> {
-  const { agentModel } = await import("../../../../lib/serve/agent/agent-model.ts");
+  const { agentModel } = await import("../../../serve/agent/agent-model.ts");
   const { format, limits, searchThrough } = recipe;
   return agentModel({
     ...{ id: `agent/${name}`, parent, engine, tokenizer, chatTemplate, search, ...served },

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { routedFetch } from "../../../../connectors/remote/network/routed-fetch.ts";
 import { cacheFolder } from "../../../../lib/base/disk/cache-folder.ts";
 import { writeRefusal } from "../../../../lib/base/disk/refused-write.ts";
 import { SeekError } from "../../../../lib/base/errors.ts";
@@ -10,7 +11,6 @@ import { isClone, packageRoot } from "../../../../lib/base/package-root.ts";
 import { findAddon, kernelsFile } from "../../../../lib/base/packages/find-addon.ts";
 import { thisHost } from "../../../../lib/base/packages/host.ts";
 import { findPlatformPackage } from "../../../../lib/base/packages/platform-package.ts";
-import { routedFetch } from "../../../../lib/remote/network/routed-fetch.ts";
 import { type CommandIo, command } from "../../command.ts";
 import { type CudaSetupOptions, setupScripts } from "../../machine/setup-scripts.ts";
 

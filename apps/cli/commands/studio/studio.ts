@@ -1,7 +1,7 @@
 /** `seekrl studio`: a local page over runs, evaluations and an index. */
 import { existsSync } from "node:fs";
 import { z } from "zod";
-import type { HttpServer, ServeOptions } from "../../../../lib/serve/http/http-server.ts";
+import type { HttpServer, ServeOptions } from "../../../serve/http/http-server.ts";
 import type { StudioOptions } from "../../../studio/studio.ts";
 import { command, UsageError, untilStopped } from "../../command.ts";
 import { keyVariable, servedAt, serveOptions } from "../../options/serve-options.ts";

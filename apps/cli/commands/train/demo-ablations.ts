@@ -26,7 +26,7 @@ export const demoAblationsCommand = command({
   }),
   run: async ({ steps, batchQuestions, ...options }, io) => {
     // Everything native is loaded here: help and usage errors work without it.
-    const { runAblations } = await import("../../../ablations/ablations.ts");
+    const { runAblations } = await import("../../../world/ablations/ablations.ts");
     const { results, directions, table } = await runAblations({
       ...{ ...options, onLine: io.log, signal: io.signal },
       steps,

@@ -1,7 +1,7 @@
 /** `seekrl demo`: the whole loop on the built-in world, for our own recipe or a published one. */
 import { join } from "node:path";
 import { z } from "zod";
-import type { RecipeFigures, RecipeSummary } from "../../../demo/report/recipe-report.ts";
+import type { RecipeFigures, RecipeSummary } from "../../../world/demo/report/recipe-report.ts";
 import { formatLearning } from "../../../world/recipes/world-training.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { stagesOnWorld } from "../../open/world-stages.ts";
@@ -61,7 +61,7 @@ export const demoCommand = command({
 
 // Everything native is loaded where it is needed: help and usage errors work without it.
 async function showBothModes(given: Given, io: CommandIo): Promise<void> {
-  const { runDemo } = await import("../../../demo/demo.ts");
+  const { runDemo } = await import("../../../world/demo/demo.ts");
   const { seed, quick, compare, fromScratch, device, out } = given;
   const { summary, table, curves, traces, ask } = await runDemo({
     ...{ seed, quick, compare, fromScratch, device, out },
@@ -77,7 +77,7 @@ async function showBothModes(given: Given, io: CommandIo): Promise<void> {
 
 async function trainRecipe(given: Given & { readonly recipe: RecipeChoice }, io: CommandIo): Promise<void> {
   const stages = stagesOnWorld(given.recipe);
-  const { runRecipeDemo } = await import("../../../demo/recipe-demo.ts");
+  const { runRecipeDemo } = await import("../../../world/demo/recipe-demo.ts");
   const { seed, quick, device, recipe, out } = given;
   const { summary, ask } = await runRecipeDemo({
     ...{ out, seed, quick, device, stages, choice: recipe, start: formatLearning[recipe.name] },

@@ -1,9 +1,9 @@
 /** Options of `seekrl plan`: the model, the machines, the work of a step, and how it is laid out. */
 import { z } from "zod";
 import { quantisedForms } from "../../../../lib/model/weights-form.ts";
-import { gpuNames } from "../../../../lib/plan/machine.ts";
-import { mostDevices } from "../../../../lib/plan/planned.ts";
 import { zeroLevels } from "../../../../lib/train/memory/plan.ts";
+import { gpuNames } from "../../../plan/machine.ts";
+import { mostDevices } from "../../../plan/planned.ts";
 import { UsageError } from "../../command.ts";
 import { inGroup } from "../../fields.ts";
 import { loraOptions } from "../../options/lora-options.ts";

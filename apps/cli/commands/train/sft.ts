@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { SeekError } from "../../../../lib/base/errors.ts";
-import { readDemonstrations, tokensOf } from "../../../../lib/curate/read-demonstrations.ts";
 import type { LoraOptions } from "../../../../lib/model/form/lora-options.ts";
 import type { ChatTemplate } from "../../../../lib/text/templates/chat-template.ts";
 import type { Tokenizer } from "../../../../lib/text/tokenizers/tokenizer.ts";
@@ -10,6 +9,7 @@ import { type Schedule, schedule } from "../../../../lib/train/algorithm/schedul
 import { checkContexts } from "../../../../lib/train/batch/micro-batches.ts";
 import type { TrainSequence } from "../../../../lib/train/batch/packing.ts";
 import { normaliseWeights, sftSequence } from "../../../../lib/train/batch/sequence.ts";
+import { readDemonstrations, tokensOf } from "../../../../lib/train/curate/read-demonstrations.ts";
 import type { Trainer } from "../../../../lib/train/learner/trainer.ts";
 import { largestBatch } from "../../../../lib/train/memory/plan.ts";
 import type { SftOptions } from "../../../../lib/train/sft.ts";

@@ -1,16 +1,16 @@
 /** `seekrl train`: reinforcement learning of a search agent. */
 import { join } from "node:path";
+import type { WorkerPool } from "../../../../connectors/workers/worker-pool.ts";
 import type { Question } from "../../../../lib/data/question.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { RecipeParts } from "../../../../lib/recipes/named-recipe.ts";
 import { agentPartsOf } from "../../../../lib/recipes/plan.ts";
 import { optimiserOf, type Recipe } from "../../../../lib/recipes/recipe.ts";
 import type { AgentParts } from "../../../../lib/rollout/agents/search-agent.ts";
-import { searchesFor } from "../../../../lib/rollout/baselines/baselines.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
-import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts";
 import type { MemoryPlan } from "../../../../lib/train/memory/plan.ts";
 import type { RlMetrics, RlOptions } from "../../../../lib/train/rl-options.ts";
+import { searchesFor } from "../../../baselines/baselines.ts";
 import { type CommandIo, command, UsageError } from "../../command.ts";
 import { inJob, type Job } from "../../job.ts";
 import { openJudgeRewards } from "../../open/judge-rewards.ts";

@@ -1,11 +1,11 @@
 /** Servers that roll out for `seekrl train`. */
 import { z } from "zod";
+import type { WorkerPool } from "../../../../connectors/workers/worker-pool.ts";
 import type { ProcessGroup } from "../../../../lib/comm/process-group.ts";
 import type { LocalPolicy } from "../../../../lib/engine/local-policy.ts";
 import type { PolicyAgent } from "../../../../lib/rollout/agents/agent.ts";
 import type { Limits } from "../../../../lib/rollout/limits.ts";
 import type { SequenceSource } from "../../../../lib/rollout/seams.ts";
-import type { WorkerPool } from "../../../../lib/rollout/workers/worker-pool.ts";
 import { parseAssignments } from "../../assignments.ts";
 import { type CommandIo, UsageError } from "../../command.ts";
 import { inGroup } from "../../fields.ts";
@@ -76,7 +76,7 @@ export async function openWorkers(
     if (idle !== true) throw new UsageError(`${idle}: expected only with --worker`);
     return undefined;
   }
-  const { WorkerPool: Opened } = await import("../../../../lib/rollout/workers/worker-pool.ts");
+  const { WorkerPool: Opened } = await import("../../../../connectors/workers/worker-pool.ts");
   const maxTokens = Math.min(limits.maxTokens, engine.maxTokens);
   return Opened.open({
     ...{ workers, agent, engine, tokenizer, policy, folder, localConcurrency, maxTokens, processGroup },

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { Reranker } from "../../../../lib/embed/reranker.ts";
+import { Reranker } from "../../../../lib/search/embed/reranker.ts";
+import { retrieveReply, startFaultServer } from "../../../connectors/remote/fault-server.ts";
 import { projectRoot } from "../../../project.ts";
-import { retrieveReply, startFaultServer } from "../../../remote/fault-server.ts";
 import { runCli, runJson } from "../../run-cli.ts";
 import { corpus, folder, index, model, noScores, questions } from "../../tiny-corpus.ts";
 

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
-import { serveIndex } from "../../../remote/shards/sharded-world.ts";
+import { buildIndex } from "../../../../lib/search/index-folder/build/build.ts";
+import { serveIndex } from "../../../connectors/remote/shards/sharded-world.ts";
 import { peoplePassages } from "../../../search/people.ts";
 import { runCli, runJson } from "../../run-cli.ts";
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { readParquetGroups } from "../../../../lib/data/files/parquet.ts";
 import { prepareQuestions } from "../../../../lib/data/prepare.ts";
+import { startHub } from "../../../connectors/remote/hub-server.ts";
 import { projectRoot } from "../../../project.ts";
-import { startHub } from "../../../remote/hub-server.ts";
 import { runCli } from "../../run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { type Asked, retrieveReply, startFaultServer } from "../../../connectors/remote/fault-server.ts";
 import { projectRoot } from "../../../project.ts";
-import { type Asked, retrieveReply, startFaultServer } from "../../../remote/fault-server.ts";
 import { runCli } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 

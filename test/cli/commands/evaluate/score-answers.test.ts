@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { startFaultServer } from "../../../remote/fault-server.ts";
+import { startFaultServer } from "../../../connectors/remote/fault-server.ts";
 import { runCli } from "../../run-cli.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

@@ -8,7 +8,7 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { runJob } from "../../../../apps/cli/commands/launch/job.ts";
-import { freePort } from "../../../../lib/comm/free-port.ts";
+import { freePort } from "../../../../apps/cluster/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

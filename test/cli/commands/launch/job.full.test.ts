@@ -11,8 +11,8 @@ import { UsageError } from "../../../../apps/cli/command.ts";
 import { runJob } from "../../../../apps/cli/commands/launch/job.ts";
 import { type RankLayout, rankEnvironment } from "../../../../apps/cli/commands/launch/rank-environment.ts";
 import { withRestarts } from "../../../../apps/cli/commands/launch/restarts.ts";
+import { freePort } from "../../../../apps/cluster/free-port.ts";
 import type { SeekError } from "../../../../lib/base/errors.ts";
-import { freePort } from "../../../../lib/comm/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
@@ -80,7 +80,7 @@ const deaf = `process.on("SIGTERM", () => {}); console.log(process.pid); ${forev
 const rank = "process.env.RANK";
 
 test("every process finds its place in its environment, on each of the machines", async () => {
-  const place = pathToFileURL(join(projectRoot, "dist", "lib", "comm", "launch-variables.js")).href;
+  const place = pathToFileURL(join(projectRoot, "dist", "apps", "cluster", "launch-variables.js")).href;
   const script = `const { placeOf } = await import("${place}"); console.log(JSON.stringify(placeOf()));`;
   const layout = { machines: 2, address: "node01", port: 29_501, restarts: 3 };
   const jobs = [0, 1].map((machine) => start(script, { ...layout, machine }));

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { freePort } from "../../../../lib/comm/free-port.ts";
+import { freePort } from "../../../../apps/cluster/free-port.ts";
 import { projectRoot } from "../../../project.ts";
 import { runCli } from "../../run-cli.ts";
 import { folder, inFolder, numPlans, tuning } from "./planned-tuning.ts";

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { freePort } from "../../../../lib/comm/free-port.ts";
+import { freePort } from "../../../../apps/cluster/free-port.ts";
 import { Adapter } from "../../../../lib/model/adapter.ts";
 import { Model } from "../../../../lib/model/model.ts";
 import { projectRoot } from "../../../project.ts";

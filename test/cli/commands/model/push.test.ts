@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { startPushHub } from "../../../connectors/remote/hub/push-hub.ts";
 import { projectRoot } from "../../../project.ts";
-import { startPushHub } from "../../../remote/hub/push-hub.ts";
 import { CliCall, runCli } from "../../run-cli.ts";
 import { withVariables } from "../../variables.ts";
 

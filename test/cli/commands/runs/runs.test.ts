@@ -10,7 +10,7 @@ import { WatchedRun } from "../../../../apps/studio/runs/watched-run.ts";
 import { createWorld } from "../../../../apps/world/world.ts";
 import { lockFolder } from "../../../../lib/base/files/folder-lock.ts";
 import { writeQuestions } from "../../../../lib/data/question.ts";
-import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
+import { buildIndex } from "../../../../lib/search/index-folder/build/build.ts";
 import { projectRoot } from "../../../project.ts";
 import { CliCall, runCli } from "../../run-cli.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { commands } from "../../../../apps/cli/commands.ts";
-import { buildIndex } from "../../../../lib/index-folder/build/build.ts";
+import { buildIndex } from "../../../../lib/search/index-folder/build/build.ts";
 import { runCli, startServing } from "../../run-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";
 

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
-import type { RecipeSummary } from "../../../../apps/demo/report/recipe-report.ts";
+import type { RecipeSummary } from "../../../../apps/world/demo/report/recipe-report.ts";
 import { runCli } from "../../run-cli.ts";
 
 export const folder = await mkdtemp(join(tmpdir(), "seekrl-"));

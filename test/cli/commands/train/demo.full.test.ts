@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { test } from "node:test";
-import type { RecipeSummary } from "../../../../apps/demo/report/recipe-report.ts";
+import type { RecipeSummary } from "../../../../apps/world/demo/report/recipe-report.ts";
 import { CliCall, runCli } from "../../run-cli.ts";
 import { demo, folder, outOf, requireLearning } from "./demo-runs.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { LoggedTrajectory } from "../../../../lib/runs/trajectories/logged-trajectory.ts";
+import type { LoggedTrajectory } from "../../../../apps/runs/trajectories/logged-trajectory.ts";
 import { runCli } from "../../run-cli.ts";
 import { folder } from "./demo-runs.ts";
 

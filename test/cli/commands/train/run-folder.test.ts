@@ -10,9 +10,9 @@ import { resolvedOptions, trainedRecipe } from "../../../../apps/cli/options/tra
 import { lockFile, lockFolder } from "../../../../lib/base/files/folder-lock.ts";
 import type { Recipe } from "../../../../lib/recipes/recipe.ts";
 import { algorithms } from "../../../../lib/train/algorithm/algorithm.ts";
+import { startFaultServer } from "../../../connectors/remote/fault-server.ts";
+import { startModelHub } from "../../../connectors/remote/hub/model-hub.ts";
 import { projectRoot } from "../../../project.ts";
-import { startFaultServer } from "../../../remote/fault-server.ts";
-import { startModelHub } from "../../../remote/hub/model-hub.ts";
 import { runCli, runCliIn } from "../../run-cli.ts";
 import { resultOf, startCli } from "../../spawn-cli.ts";
 import { writeTinyModel } from "../../tiny-folder.ts";

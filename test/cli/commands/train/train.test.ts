@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { startFaultServer } from "../../../connectors/remote/fault-server.ts";
 import { projectRoot } from "../../../project.ts";
-import { startFaultServer } from "../../../remote/fault-server.ts";
 import { runCli, runJson } from "../../run-cli.ts";
 import { corpus, folder, index, jsonLines, model, questions } from "../../tiny-corpus.ts";
 
