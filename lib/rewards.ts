@@ -7,7 +7,13 @@ export {
   type GroupMember,
   type GroupReward,
 } from "./reward/group.ts";
-export { type JudgeOptions, judgeReward, relevanceReward, type Verdict } from "./reward/judge.ts";
+export {
+  type JudgeModel,
+  type JudgeOptions,
+  judgeReward,
+  relevanceReward,
+  type Verdict,
+} from "./reward/judge.ts";
 export { exactMatch, f1 } from "./reward/metrics/metrics.ts";
 export type { FaithfulOption } from "./reward/metrics/plain-score.ts";
 export { type AnswerScores, type RulesName, scoreAnswer } from "./reward/metrics/rules.ts";

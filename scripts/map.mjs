@@ -222,7 +222,6 @@ const folders = {
   "apps/serve/api/fields": "what requests of all protocols share",
   "apps/serve/api/responses": "the Responses protocol, as Open Responses specifies it",
   "apps/serve/api/responses/items": "what its conversations are made of",
-  "apps/serve/api/llama": "llama.cpp's own completions",
   "apps/serve/api/messages": "Anthropic's messages",
   "apps/serve/api/completions": "OpenAI's completions, which continue texts",
   "apps/serve/api/chat": "OpenAI's chat completions",

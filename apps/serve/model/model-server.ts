@@ -4,7 +4,6 @@ import { defined } from "../../../lib/base/defined.ts";
 import { SeekError } from "../../../lib/base/errors.ts";
 import { chatRoutes } from "../api/chat/routes.ts";
 import { completionRoutes } from "../api/completions/routes.ts";
-import { llamaRoutes } from "../api/llama/routes.ts";
 import { messagesRoutes } from "../api/messages/routes.ts";
 import { type ResponseServing, responsesRoutes } from "../api/responses/routes.ts";
 import { type TextEncoders, textRoutes } from "../api/texts/routes.ts";
@@ -42,7 +41,6 @@ function routesOf(serving: ResponseServing, metrics: ModelMetrics, encoders: Tex
   const routes: Route[] = [
     ...chatRoutes(serving),
     ...completionRoutes(serving),
-    ...llamaRoutes(serving),
     ...responsesRoutes(serving),
     ...messagesRoutes(serving),
     ...textRoutes(serving, encoders),

@@ -33,14 +33,10 @@ test("a request that says nothing draws as the server says, and one that says so
   }
 });
 
-test("what stands for a request is told: by responses and by llama.cpp's completions", async (t) => {
-  const { client, url } = await servedWorld(t, { models: { sampling } });
+test("what stands for a request is told by responses", async (t) => {
+  const { client } = await servedWorld(t, { models: { sampling } });
   const response = await client.responses.create({ model: "world", input: "Hi", max_output_tokens: 16 });
   assert.deepEqual([response.temperature, response.top_p], [1.4, 1]);
-  const body = JSON.stringify({ prompt: "Hi", n_predict: 2, top_k: 3 });
-  const answer = await (await fetch(`${url}/completion`, { method: "POST", body })).json();
-  const { generation_settings: told } = answer as { generation_settings: Record<string, number> };
-  assert.deepEqual([told.temperature, told.top_k, told.repeat_penalty], [1.4, 3, 1.2]);
 });
 
 const template = new ChatTemplate(
