@@ -14,7 +14,7 @@ const always = ["CHANGELOG.md", "LICENSE", "README.md"];
 
 /** Not what a removed source left in `dist`. */
 function isShipped(root, name) {
-  const [, source] = /^dist\/((?:lib|apps)\/.*)\.(?:js|d\.ts)$/.exec(name) ?? [];
+  const [, source] = /^dist\/((?:lib|connectors|apps)\/.*)\.(?:js|d\.ts)$/.exec(name) ?? [];
   return source === undefined || existsSync(join(root, `${source}.ts`));
 }
 
