@@ -121,7 +121,7 @@ const folders = {
   "lib/engine/constraint/grammar": "grammars over bytes, and which tokens may follow in them",
   "lib/engine/constraint/json-schema": "JSON schemas as grammars",
   "lib/rollout/tools": "what agents may call: definitions, the box that runs calls, grammars of calls",
-  "lib/rollout/tools/built-in": "search, documents, knowledge graph, calculator and web pages as tools",
+  "lib/rollout/tools/built-in": "search, documents, knowledge graph and calculator as tools",
   "connectors/tools": "tools that ask others: pages of the web, servers of the Model Context Protocol",
   "connectors/reward": "rewards from a server",
   "connectors/tools/mcp": "servers of the Model Context Protocol as tools",
@@ -131,7 +131,7 @@ const folders = {
   "lib/rollout/session": "sessions, searches and calls of one question: recorded, within limits",
   "lib/rollout/stack": "rollouts over a memory stack, whose turns drop context",
   "lib/rollout/agents": "agents from plain functions; the search agent",
-  "apps/baselines": "baselines, one a file",
+  "apps/baselines": "published ways to answer with a search, to compare an agent with",
   "connectors/endpoint": "a server of completions in place of the engine",
   "connectors/workers":
     "servers that roll out for a training: a pool, its places, the weights that they are given",
@@ -257,7 +257,7 @@ const folders = {
 function sources() {
   const listed = execFileSync(
     "git",
-    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "apps", "web", "native"],
+    ["ls-files", "--cached", "--others", "--exclude-standard", "lib", "connectors", "apps", "web", "native"],
     {
       cwd: root,
       encoding: "utf8",

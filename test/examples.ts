@@ -115,7 +115,7 @@ export async function prepareExamples(
     pageUrl: `${site.url}/paris`,
     mcpPlace: {
       command: process.execPath,
-      args: [join(projectRoot, "dist", "test", "tools", "mcp-server.js")],
+      args: [join(projectRoot, "dist", "test", "connectors", "tools", "mcp-server.js")],
     },
   };
 }

@@ -1,9 +1,12 @@
 /** What importing SeekRL loads: its own files, and nothing that only some programs need. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import ts from "typescript";
 import { projectRoot } from "../project.ts";
 import { entries } from "./surface.ts";
@@ -53,4 +56,17 @@ test("importing every entry loads no package but light ones, and neither addon n
     encoding: "utf8",
   });
   assert.deepEqual(JSON.parse(run), { cached: [], mapped: null });
+});
+
+test("a thread that imports every entry has its port for itself", async () => {
+  const modules = Object.values(entries()).map((file) =>
+    pathToFileURL(join(projectRoot, "dist", `${file}.js`)),
+  );
+  const code = `import { parentPort } from "node:worker_threads";
+    ${modules.map(({ href }) => `await import(${JSON.stringify(href)});`).join("\n")}
+    parentPort.postMessage(parentPort.listenerCount("message"));`;
+  const worker = new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
+  const [count] = await once(worker, "message");
+  await worker.terminate();
+  assert.equal(count, 0);
 });

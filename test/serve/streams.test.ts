@@ -1,13 +1,17 @@
 /** Answers of server-sent events, and paths with open parts. */
 import assert from "node:assert/strict";
 import { get as httpGet, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { answerEvents } from "../../apps/serve/http/answer-events.ts";
+import type { Call } from "../../apps/serve/http/call.ts";
 import type { SentEvent } from "../../apps/serve/http/event-stream.ts";
 import { HttpServer, type Route } from "../../apps/serve/http/http-server.ts";
 import { matchPath } from "../../apps/serve/http/paths.ts";
 import { readEvents } from "../../apps/serve/http/read-events.ts";
 import { Refusal } from "../../apps/serve/http/refusal.ts";
+import { listOf } from "../../apps/serve/http/slices.ts";
 
 const failureOf = (cause: unknown): Refusal =>
   cause instanceof Refusal ? cause : new Refusal("internal", "it failed", { cause });
@@ -148,4 +152,25 @@ test("a page of another machine is refused on loopback, even where it could not 
   assert.equal(await ask("http://evil.example"), 403);
   assert.equal(await ask("null"), 403);
   assert.equal(await ask("http://localhost:5173"), 200);
+});
+
+test("a long answer that nobody reads holds no place among those that are answered", {
+  timeout: 30_000,
+}, async (t) => {
+  let isHandled = false;
+  const handle = async (call: Call): Promise<void> => {
+    await call.answerLong(
+      listOf(
+        Array.from({ length: 400 }, () => "x".repeat(100_000)),
+        String,
+      ),
+    );
+    isHandled = true;
+  };
+  const { url } = await served(t, [{ path: "/long", handle }]);
+  const { port, hostname } = new URL(url);
+  const client = connect(Number(port), hostname);
+  t.after(() => client.destroy());
+  client.pause().write("GET /long HTTP/1.1\r\nhost: localhost\r\n\r\n");
+  while (!isHandled) await sleep(10);
 });

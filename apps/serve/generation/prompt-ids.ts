@@ -3,7 +3,7 @@ import { jsonBlocks } from "../../../lib/base/slices/json-text.ts";
 import { idsWithin } from "../../../lib/text/tokenizers/ids-within.ts";
 import { pathOf, type Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { Refusal } from "../http/refusal.ts";
-import { type EncodeForm, encoded } from "./prompt-thread.ts";
+import { type EncodeForm, encoded } from "./encoded.ts";
 import { askThread } from "./prompt-worker.ts";
 
 /** A text, or a conversation as JSON, up to here is read where it is, characters: some milliseconds, whatever stands in it. */

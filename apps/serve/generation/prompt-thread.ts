@@ -5,16 +5,11 @@ import { valueOfBlocks } from "../../../lib/base/slices/json-text.ts";
 import type { Constraint } from "../../../lib/engine/constraint/constraint.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { idsWithin } from "../../../lib/text/tokenizers/ids-within.ts";
-import { idsOfPrompt, textOfPrompt } from "../../../lib/text/tokenizers/spelt-marks.ts";
+import { textOfPrompt } from "../../../lib/text/tokenizers/spelt-marks.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { ModelStyle } from "../reading/model-style.ts";
 import { type AskedPrompt, heldReply, writtenPrompt } from "../reading/written-prompt.ts";
-
-/** How a text is read. */
-export type EncodeForm =
-  /** A prompt, in which marks that others spelt were cut. */
-  | { readonly kind: "prompt"; readonly beginsText?: boolean | undefined }
-  | { readonly kind: "text"; readonly addSpecialTokens: boolean; readonly parseSpecialTokens: boolean };
+import { type EncodeForm, encoded } from "./encoded.ts";
 
 /** Tokens that are asked for. */
 interface Encoding {
@@ -58,13 +53,6 @@ export interface PromptReply {
   readonly constraint?: Constraint | undefined;
   readonly vocabSize: number;
   readonly failure?: Failure | undefined;
-}
-
-/** The ids of a text in a form. */
-export function encoded(text: string, tokenizer: Pick<Tokenizer, "encode">, form: EncodeForm): Int32Array {
-  if (form.kind === "prompt") return idsOfPrompt(text, tokenizer, form);
-  const { addSpecialTokens, parseSpecialTokens } = form;
-  return tokenizer.encode(text, { addSpecialTokens, parseSpecialTokens });
 }
 
 const tokenizers = new Map<string, Tokenizer>();

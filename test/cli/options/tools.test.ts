@@ -23,7 +23,7 @@ await buildIndex({ corpus: passages, out: at("index") });
 await writeFile(at("facts.tsv"), "Paris\tcapital of\tFrance\n");
 const server = {
   command: process.execPath,
-  args: [join(projectRoot, "dist", "test", "tools", "mcp-server.js")],
+  args: [join(projectRoot, "dist", "test", "connectors", "tools", "mcp-server.js")],
   env: { WORD: `\${SEEKRL_TEST_WORD}` },
   only: ["add", "pid"],
   prefix: "mcp_",

@@ -1,10 +1,10 @@
 /** Rewards from a server: gathered, in order, and never in the way. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { remoteReward } from "../../connectors/reward/remote-reward.ts";
-import { scoreTrajectory } from "../../lib/reward/score-trajectory.ts";
-import { trajectoryOfText } from "../../lib/reward/text-trajectory.ts";
-import { startFaultServer } from "../connectors/remote/fault-server.ts";
+import { remoteReward } from "../../../connectors/reward/remote-reward.ts";
+import { scoreTrajectory } from "../../../lib/reward/score-trajectory.ts";
+import { trajectoryOfText } from "../../../lib/reward/text-trajectory.ts";
+import { startFaultServer } from "../remote/fault-server.ts";
 
 const question = { id: "q", question: "who?", answers: ["Ada"] };
 const conversation = (text: string) => trajectoryOfText(`Question: who?\nAssistant: ${text}`, "rag");

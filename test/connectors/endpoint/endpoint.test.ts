@@ -21,9 +21,9 @@ import { defaultMemory } from "../../../lib/rollout/memory.ts";
 import { encodeTurn, turnMarksOf } from "../../../lib/rollout/session/turn-marks.ts";
 import { ChatTemplate } from "../../../lib/text/templates/chat-template.ts";
 import { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
-import { type Asked, type FaultServer, startFaultServer } from "../../connectors/remote/fault-server.ts";
+import { type Asked, type FaultServer, startFaultServer } from "../remote/fault-server.ts";
 import { projectRoot } from "../../project.ts";
-import { recordedSearch } from "../doubles.ts";
+import { recordedSearch } from "../../rollout/doubles.ts";
 
 const question = { id: "a", question: "capital of France?", answers: ["Paris"] };
 const common = { limits: defaultLimits, sampling: { temperature: 0 }, format: ragFormat("single") };

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { McpServer } from "../../../connectors/tools/mcp/server.ts";
 import { type ToolResult, toolBox } from "../../../lib/rollout/tools/tool-box.ts";
-import { startFaultServer } from "../../connectors/remote/fault-server.ts";
+import { startFaultServer } from "../remote/fault-server.ts";
 import { projectRoot } from "../../project.ts";
 
-const script = join(projectRoot, "dist", "test", "tools", "mcp-server.js");
+const script = join(projectRoot, "dist", "test", "connectors", "tools", "mcp-server.js");
 const place = { command: process.execPath, args: [script], env: { SECRET: "known" } };
 
 const started: ChildProcess[] = [];
