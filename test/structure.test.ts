@@ -277,16 +277,17 @@ test("every path of ARCHITECTURE.md is there", () => {
 
 /** What the project may not grow beyond; a number that has gone down takes its limit with it. */
 const limits: Readonly<Record<string, number>> = {
-  libLines: 43_300,
-  typescriptLines: 101_000,
-  nativeLines: 43_800,
-  testLines: 79_200,
-  docsWords: 84_500,
+  libLines: 43_230,
+  typescriptLines: 100_500,
+  nativeLines: 43_300,
+  testLines: 78_700,
+  docsWords: 84_200,
   rooms: 12,
   floors: 8,
-  importedByTrain: 230,
+  importedByTrain: 226,
   importedByRl: 135,
   names: 182,
+  namesOfAll: 527,
   options: 562,
   distinctOptions: 214,
   trainOptions: 54,
