@@ -49,7 +49,7 @@ test("what a call, the command line and the doctor say of a stale addon names it
   const root = await staleClone();
   const said = new RegExp(
     `the native addon ${join(root, release, "seekrl.node")} was built from other sources than this JavaScript: it lacks ` +
-      "torchVersion, setNumThreads, setErrorClass and \\d+ more\\. Remedy: npm run build\\.",
+      "torchVersion, instructionSet, setNumThreads and \\d+ more\\. Remedy: npm run build\\.",
   );
   const run = (...args: string[]) =>
     promisify(execFile)(process.execPath, args, { cwd: projectRoot }).catch((error) => error);
