@@ -89,7 +89,10 @@ export async function measureStructure() {
     importedByTrain: numNeeded("apps/cli/commands/train/train.ts"),
     importedByRl: numNeeded("lib/train/rl.ts"),
     names: numNames("lib/index.ts"),
-    namesOfAll: filesOf(":(glob)lib/*.ts", ":(glob)apps/*.ts").reduce((sum, entry) => sum + numNames(entry), 0),
+    namesOfAll: filesOf(":(glob)lib/*.ts", ":(glob)apps/*.ts").reduce(
+      (sum, entry) => sum + numNames(entry),
+      0,
+    ),
     ...(await options()),
   };
 }

@@ -277,10 +277,10 @@ test("every path of ARCHITECTURE.md is there", () => {
 
 /** What the project may not grow beyond; a number that has gone down takes its limit with it. */
 const limits: Readonly<Record<string, number>> = {
-  libLines: 43_230,
+  libLines: 43_300,
   typescriptLines: 100_500,
   nativeLines: 43_300,
-  testLines: 78_700,
+  testLines: 78_900,
   docsWords: 84_200,
   rooms: 12,
   floors: 8,

@@ -8,7 +8,7 @@ import { type AskedPrompt, heldReply, writtenPrompt } from "../../apps/serve/rea
 import { ChatTemplate } from "../../lib/text/templates/chat-template.ts";
 import { idsOfPrompt, textOfPrompt } from "../../lib/text/tokenizers/spelt-marks.ts";
 import { Tokenizer } from "../../lib/text/tokenizers/tokenizer.ts";
-import { checkpoint } from "./model/served.ts";
+import { checkpoint, servedWorld } from "./model/served.ts";
 
 const source =
   "{{ tools | tojson if tools else '' }}{{ mood }}{% for m in messages %}{% if m.role == 'odd' %}{{ raise_exception('no odd ones') }}{% endif %}" +
@@ -86,4 +86,35 @@ test("others have their turn while a long conversation is written", async () => 
   for (; !isDone; numTurns++) await nextTurn();
   assert.ok(numTurns > 3, `${numTurns} turns`);
   await text;
+});
+
+test("a number that JSON can spell and nobody can write again is the request's fault, everywhere", async (t) => {
+  const { url } = await servedWorld(t);
+  const schema = '{"type":"object","properties":{"n":{"type":"number","maximum":1e999}}}';
+  const asked = '"messages":[{"role":"user","content":"Hi"}]';
+  const bodies = [
+    ["/v1/chat/completions", `{${asked},"chat_template_kwargs":{"a":1e999}}`],
+    [
+      "/v1/chat/completions",
+      `{${asked},"tools":[{"type":"function","function":{"name":"f","parameters":${schema}}}]}`,
+    ],
+    ["/v1/responses", `{"input":"Hi","tools":[{"type":"function","name":"f","parameters":${schema}}]}`],
+    [
+      "/v1/messages",
+      `{"max_tokens":9,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"a":1e999}}]}]}`,
+    ],
+    ["/apply-template", `{${asked},"chat_template_kwargs":{"a":1e999}}`],
+  ];
+  for (const [path, body] of bodies) {
+    const answer = await fetch(`${url}${path}`, { method: "POST", body });
+    assert.equal(answer.status, 400, `${path} ${body}\n${await answer.text()}`);
+  }
+});
+
+test("more ids than are decoded at once are refused by their number", async (t) => {
+  const { url } = await servedWorld(t);
+  const body = JSON.stringify({ tokens: Array.from({ length: 70_000 }, () => 1) });
+  const answer = await fetch(`${url}/detokenize`, { method: "POST", body });
+  assert.equal(answer.status, 400);
+  assert.match(await answer.text(), /expected at most 65536 ids, got 70000/);
 });

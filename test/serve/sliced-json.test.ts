@@ -57,6 +57,17 @@ test("values of all sizes are what JSON.parse makes of them, and what it refuses
   }
 });
 
+test("a long field with white space on all sides is read, and a fault in a long text is told where it stands", async () => {
+  const [space, text] = [" ".repeat(60_000), JSON.stringify("x".repeat(60_000))];
+  const field = `{${space}${text}${space}:${space}${text}${space}}`;
+  assert.deepEqual(await read(field), JSON.parse(field));
+  const broken = `"${"a".repeat(200_000)}\u0001"`;
+  await assert.rejects(
+    read(broken),
+    ({ message }: Error) => Number(/position (\d+)/.exec(message)?.[1]) >= 200_000,
+  );
+});
+
 test("others have their turn while a long text is read", async () => {
   const body = JSON.stringify({ text: "word ".repeat(3_000_000) });
   let [numTurns, isDone] = [0, false];

@@ -71,10 +71,17 @@ async function writtenApart(
   encoding: Encoding,
 ): Promise<PromptReply | undefined> {
   const path = pathOf(tokenizer);
-  const isShort = (await jsonText(asked, asked.held === undefined ? shortLength : shortTools)) !== undefined;
-  if (path === undefined || isShort) return undefined;
-  const json = await jsonBlocks(asked);
+  if (path === undefined) return undefined;
+  const most = asked.held === undefined ? shortLength : shortTools;
+  if ((await jsonText(asked, most).catch(unwritable)) !== undefined) return undefined;
+  const json = await jsonBlocks(asked).catch(unwritable);
   return askThread({ kind: "write", path, json, template: template.parts, encoding }, tokenizer);
+}
+
+/** Numbers such as 1e999, which JSON can spell and nobody can write again. */
+function unwritable(error: unknown): never {
+  if (error instanceof SeekError) throw new Refusal("invalid_request", error.message);
+  throw error;
 }
 
 /** What a template refuses of messages is the request's fault. */

@@ -89,6 +89,6 @@ export async function askThread(
   if (reply.vocabSize === vocabSize) return reply;
   throw new SeekError(
     "ERR_STATE",
-    `${task.path}: its tokenizer was changed since it was loaded; serve it anew`,
+    `${task.path}: its tokenizer was changed since it was loaded; serve it again`,
   );
 }

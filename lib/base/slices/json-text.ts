@@ -6,6 +6,9 @@ import { breathe } from "./breathe.ts";
 /** Characters of a text that are written at once. */
 const sliceLength = 1 << 14;
 
+/** Characters of a piece of many small values, about. */
+const pieceLength = 1 << 9;
+
 /** Pieces that are written between two turns of others. */
 const slicePieces = 16;
 
@@ -19,7 +22,7 @@ const slicePieces = 16;
  */
 export async function jsonText(value: unknown, most = Number.POSITIVE_INFINITY): Promise<string | undefined> {
   let [text, numPieces] = ["", 0];
-  for (const piece of piecesOf("", value)) {
+  for (const piece of piecesOf(value)) {
     text += piece;
     if (text.length > most) return undefined;
     numPieces += 1;
@@ -39,9 +42,11 @@ const blockLength = 1 << 16;
  */
 export async function jsonBlocks(value: unknown): Promise<Uint8Array<ArrayBuffer>[]> {
   const [encoder, blocks] = [new TextEncoder(), [] as Uint8Array<ArrayBuffer>[]];
-  let text = "";
-  for (const piece of piecesOf("", value)) {
+  let [text, numPieces] = ["", 0];
+  for (const piece of piecesOf(value)) {
     text += piece;
+    numPieces += 1;
+    if (numPieces % slicePieces === 0) await breathe();
     if (text.length < blockLength) continue;
     blocks.push(encoder.encode(text));
     text = "";
@@ -55,14 +60,58 @@ export function valueOfBlocks(blocks: readonly Uint8Array[]): unknown {
   return JSON.parse(Buffer.concat(blocks).toString());
 }
 
-function* piecesOf(key: string, given: unknown): Generator<string> {
-  const value = hasOwnJson(given) ? given.toJSON(key) : given;
-  if (typeof value === "string" && value.length > sliceLength) yield* textPieces(value);
-  else if (Array.isArray(value)) yield* listPieces(value);
-  else if (typeof value === "object" && value !== null) yield* objectPieces(value);
-  else if (typeof value === "number" && !Number.isFinite(value))
-    throw new SeekError("ERR_ARGUMENT", `"${key}": expected a number of JSON, got ${value}`);
-  else yield JSON.stringify(value) ?? "null";
+/** A list or an object of which some items are written. */
+interface Open {
+  readonly isList: boolean;
+  /** Of an object its entries. */
+  readonly items: readonly unknown[];
+  next: number;
+  isFirst: boolean;
+}
+
+/** Without recursion: what an item costs does not depend on how deep it stands. */
+function* piecesOf(given: unknown): Generator<string> {
+  const open: Open[] = [];
+  let [text, value] = ["", ownJson("", given)];
+  for (;;) {
+    if (typeof value === "string" && value.length > sliceLength) {
+      yield text;
+      yield* textPieces(value);
+      text = "";
+    } else if (typeof value === "object" && value !== null) {
+      open.push(opened(value));
+      text += Array.isArray(value) ? "[" : "{";
+    } else text += JSON.stringify(value) ?? "null";
+    let item = nextItem(open.at(-1));
+    for (; item === undefined && open.length > 0; item = nextItem(open.at(-1)))
+      text += open.pop()?.isList ? "]" : "}";
+    if (item === undefined) break;
+    text += item.lead;
+    value = item.value;
+    if (text.length < pieceLength) continue;
+    yield text;
+    text = "";
+  }
+  yield text;
+}
+
+function opened(holder: object): Open {
+  const isList = Array.isArray(holder);
+  return { isList, items: isList ? holder : Object.entries(holder), next: 0, isFirst: true };
+}
+
+/** What comes next of a list or an object, and what is written before it. */
+function nextItem(open: Open | undefined): { readonly lead: string; readonly value: unknown } | undefined {
+  while (open !== undefined && open.next < open.items.length) {
+    const at = open.next++;
+    const [key, given] = open.isList ? [at, open.items[at]] : (open.items[at] as [string, unknown]);
+    const value = ownJson(String(key), given);
+    if (!open.isList && ["undefined", "function", "symbol"].includes(typeof value)) continue;
+    const separator = open.isFirst ? "" : ",";
+    open.isFirst = false;
+    return { lead: open.isList ? separator : `${separator}${JSON.stringify(key)}:`, value };
+  }
+  return undefined;
 }
 
 function* textPieces(text: string): Generator<string> {
@@ -73,24 +122,11 @@ function* textPieces(text: string): Generator<string> {
   yield '"';
 }
 
-function* listPieces(list: readonly unknown[]): Generator<string> {
-  yield "[";
-  for (let i = 0; i < list.length; i++) {
-    if (i > 0) yield ",";
-    yield* piecesOf(String(i), list[i]);
-  }
-  yield "]";
-}
-
-function* objectPieces(holder: object): Generator<string> {
-  let separator = "{";
-  for (const [key, value] of Object.entries(holder)) {
-    if (["undefined", "function", "symbol"].includes(typeof value)) continue;
-    yield `${separator}${JSON.stringify(key)}:`;
-    yield* piecesOf(key, value);
-    separator = ",";
-  }
-  yield separator === "{" ? "{}" : "}";
+/** The value that is written, where an object says that itself. */
+function ownJson(key: string, given: unknown): unknown {
+  const value = hasOwnJson(given) ? given.toJSON(key) : given;
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new SeekError("ERR_ARGUMENT", `"${key}": expected a number of JSON, got ${value}`);
 }
 
 interface OwnJson {

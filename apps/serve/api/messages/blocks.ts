@@ -2,6 +2,7 @@
 
 import type { z as Zod } from "zod";
 import { lazySchema, zod } from "../../../../lib/base/on-first-use.ts";
+import { messageOf } from "../../../../lib/base/errors.ts";
 import { jsonText } from "../../../../lib/base/slices/json-text.ts";
 import { mostTextLength } from "../../http/body/extent.ts";
 import { listField } from "../../http/body/list-field.ts";
@@ -74,9 +75,15 @@ const sealedThinking = lazySchema((z) =>
 
 /** Written in slices, since it may be megabytes. */
 async function argumentsText(input: object, context: Zod.RefinementCtx): Promise<string> {
-  const json = await jsonText(input, mostTextLength);
-  if (json !== undefined) return json;
-  context.addIssue({ code: "custom", message: `expected at most ${mostTextLength} characters of JSON` });
+  const tooLong = `expected at most ${mostTextLength} characters of JSON`;
+  try {
+    const json = await jsonText(input, mostTextLength);
+    if (json !== undefined) return json;
+    context.addIssue({ code: "custom", message: tooLong });
+  } catch (error) {
+    // A number such as 1e999, which JSON can spell and nobody can write again.
+    context.addIssue({ code: "custom", message: messageOf(error) });
+  }
   return "{}";
 }
 

@@ -20,7 +20,7 @@ export interface ServedReranker {
 /** Documents of one request. */
 const maxDocuments = 4096;
 
-/** Characters of a query over all documents: it is read anew with each of them. */
+/** Characters of a query over all documents: it is read again with each of them. */
 const maxPairedChars = 1 << 24;
 
 const body = lazySchema((z) => {

@@ -92,6 +92,9 @@ export function tokenizeRoute(serving: Serving): (call: Call) => Promise<void> {
   };
 }
 
+/** Ids of one text: some 30 ms of the event loop. */
+const mostIds = 1 << 16;
+
 const detokenizeBody = lazySchema((z) => z.strictObject({ model: z.string().nullish(), tokens: idsField() }));
 
 /** `{tokens}` to `{content, prompt}`, which are the same text under llama.cpp's name and vLLM's. */
@@ -99,6 +102,8 @@ export function detokenizeRoute(serving: Serving): (call: Call) => Promise<void>
   return async (call) => {
     const { model, tokens } = await call.read(detokenizeBody(), serving.limits);
     const { tokenizer } = textModelOf(serving, model).text;
+    if (tokens.length > mostIds)
+      throw refused(["tokens"], `expected at most ${mostIds} ids, got ${tokens.length}`);
     const wrong = tokens.findIndex((id) => id >= tokenizer.vocabSize);
     if (wrong >= 0) {
       const most = tokenizer.vocabSize - 1;

@@ -30,8 +30,8 @@ interface Open {
   large: Large | undefined;
 }
 
-/** A name, a value that is not large, and white space around them. */
-const mostPieces = 5;
+/** A name, a colon, a value that is not large, and white space around each. */
+const mostPieces = 7;
 
 const open = (kind: Open["kind"], from: number): Open => ({
   ...{ kind, from, parts: [], runFrom: from, itemFrom: from, large: undefined },
@@ -94,7 +94,7 @@ export class Outline {
     else if (code === codes.listEnd || code === codes.objectEnd) this.#close(holder, code);
     else if (code === codes.comma) this.#endItem(holder, false);
     else if (code !== codes.colon) return;
-    else if (holder.large !== undefined) throw tooLong("a name");
+    else if (holder.kind === "object" && holder.large !== undefined) throw tooLong("a name");
     this.#extent.add(code);
     this.#checkBare();
     this.#markAt = this.#at;

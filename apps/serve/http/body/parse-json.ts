@@ -87,7 +87,11 @@ class Slices {
     let text = "";
     for (let at = from; at < to; ) {
       const end = this.#endOfPiece(at, to);
-      text += JSON.parse(`"${this.#decoded(at, end)}"`) as string;
+      try {
+        text += JSON.parse(`"${this.#decoded(at, end)}"`) as string;
+      } catch (error) {
+        throw placed(error as SyntaxError, at - 1);
+      }
       at = end;
       await breathe();
     }
