@@ -10,7 +10,7 @@ import { installed, refused, scratch, skip } from "./installed.ts";
 
 test("an installation that is whole runs", { skip }, async () => {
   const { run } = await installed();
-  assert.deepEqual(await run(), { called: "runs", exit: 0, stderr: "", doctor: "runs" });
+  assert.deepEqual(await run(), { called: "runs", exit: 0, stderr: "", doctor: "runs", doctorExit: 0 });
 });
 
 test("a package of another platform is named", { skip }, async () => {
