@@ -279,7 +279,7 @@ test("every path of ARCHITECTURE.md is there", () => {
 const limits: Readonly<Record<string, number>> = {
   libLines: 43_300,
   typescriptLines: 100_500,
-  nativeLines: 43_300,
+  nativeLines: 43_320,
   testLines: 78_900,
   docsWords: 84_200,
   rooms: 12,

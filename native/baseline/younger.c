@@ -36,15 +36,19 @@ HIDDEN void _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(void* cond
 // glibc 2.32. That others may run is always right; libtorch is built to think so too.
 HIDDEN char __libc_single_threaded = 0;
 
-// glibc 2.33, before which fstat was a macro over this.
+// glibc 2.33, before which these were macros over others.
 #ifdef __x86_64__
 enum { kStatVersion = 1 };
 #else
 enum { kStatVersion = 0 };
 #endif
 int __fxstat(int version, int descriptor, struct stat* status);
+int __xstat(int version, const char* path, struct stat* status);
+int __lxstat(int version, const char* path, struct stat* status);
 
 HIDDEN int fstat(int descriptor, struct stat* status) { return __fxstat(kStatVersion, descriptor, status); }
+HIDDEN int stat(const char* path, struct stat* status) { return __xstat(kStatVersion, path, status); }
+HIDDEN int lstat(const char* path, struct stat* status) { return __lxstat(kStatVersion, path, status); }
 
 // glibc 2.30.
 typedef int ClockWait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);

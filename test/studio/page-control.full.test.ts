@@ -75,7 +75,7 @@ test("with the key a run is stopped at a checkpoint and goes on from there", { s
       assert.equal(await page.getByText("stops after this step").count(), 0, "what was said has passed");
     } finally {
       // Nothing that was begun here goes on, whatever failed.
-      const holder = await holderOf(join(folder, "run"));
+      const holder = await holderOf(join(folder, "run", "lock"));
       if (holder !== undefined) process.kill(holder.pid, "SIGKILL");
     }
   }),
