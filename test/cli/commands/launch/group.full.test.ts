@@ -14,13 +14,12 @@ import { projectRoot } from "../../../project.ts";
 const folder = await mkdtemp(join(tmpdir(), "seekrl-"));
 after(() => rm(folder, { recursive: true }));
 
-const comm = (name: string): string =>
-  pathToFileURL(join(projectRoot, "dist", "lib", "comm", `${name}.js`)).href;
+const compiled = (name: string): string => pathToFileURL(join(projectRoot, "dist", `${name}.js`)).href;
 
 /** Opens the group of its place, then does something with it. */
 const inGroup = (then: string): string => `
-  const { placeOf } = await import("${comm("launch-variables")}");
-  const { ProcessGroup } = await import("${comm("process-group")}");
+  const { placeOf } = await import("${compiled("apps/cluster/launch-variables")}");
+  const { ProcessGroup } = await import("${compiled("lib/comm/process-group")}");
   const { rank, size, address, port, isServedByLauncher: isServed } = placeOf();
   const group = await ProcessGroup.open({ rank, size, address, port, isServed });
   ${then}`;
