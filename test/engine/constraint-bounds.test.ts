@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
-import { Turns } from "../../lib/base/slices/turns.ts";
+import { FairQueue } from "../../lib/base/slices/fair-queue.ts";
 import type { Constraint } from "../../lib/engine/constraint/constraint.ts";
 import { Constraints } from "../../lib/engine/constraint/constraints.ts";
 import { Automaton } from "../../lib/engine/constraint/grammar/automaton.ts";
@@ -59,7 +59,7 @@ test("a constraint that nobody waits for is not read", async (t) => {
 test("a small task waits for two others at most, and any task for twice as many as were before it", () => {
   const random = randomNumbers(11);
   for (let round = 0; round < 200; round++) {
-    const turns = new Turns();
+    const turns = new FairQueue();
     const waits = new Map<number, { readonly most: number; numTaken: number }>();
     for (let task = 0; task < 60; task++) {
       const size = 1 + Math.floor(random() * 1000);
@@ -76,7 +76,7 @@ test("a small task waits for two others at most, and any task for twice as many 
       }
     }
   }
-  const flood = new Turns();
+  const flood = new FairQueue();
   for (let task = 0; task < 10; task++) flood.add(task, 1000);
   flood.add(10, 1);
   assert.ok([flood.take(), flood.take()].includes(10));

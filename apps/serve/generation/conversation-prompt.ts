@@ -8,7 +8,7 @@ import { Refusal } from "../http/refusal.ts";
 import { type AskedPrompt, heldReply, type PromptWriter, writtenPrompt } from "../reading/written-prompt.ts";
 import { farLonger, promptIdsOf, shortLength } from "./prompt-ids.ts";
 import type { PromptReply } from "./prompt-thread.ts";
-import { askThread } from "./prompt-worker.ts";
+import { askThread, refusedMessages } from "./prompt-worker.ts";
 
 /** Writes and encodes. */
 type Writer = PromptWriter & { readonly tokenizer: Tokenizer };
@@ -84,12 +84,12 @@ function unwritable(error: unknown): never {
   throw error;
 }
 
-/** What a template refuses of messages is the request's fault. */
+/** The result, or the request's fault where a template refuses its messages. */
 export function refusing<Result>(make: () => Result): Result {
   try {
     return make();
   } catch (error) {
-    if (error instanceof SeekError) throw new Refusal("invalid_request", `messages: ${error.message}`);
+    if (error instanceof SeekError) throw refusedMessages(error.message);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** The thread of long prompts as servers see it: one prompt after the other, in fair turns. */
 import { Worker } from "node:worker_threads";
 import { SeekError } from "../../../lib/base/errors.ts";
-import { Turns } from "../../../lib/base/slices/turns.ts";
+import { FairQueue } from "../../../lib/base/slices/fair-queue.ts";
 import type { Tokenizer } from "../../../lib/text/tokenizers/tokenizer.ts";
 import { Refusal } from "../http/refusal.ts";
 import type { PromptReply, PromptTask } from "./prompt-thread.ts";
@@ -18,7 +18,7 @@ const sizeOf = ({ json }: PromptTask): number => json.reduce((sum, { length }) =
 /** The thread of one process. It keeps the process alive while it works. */
 class PromptWorker {
   readonly #waiting = new Map<number, Waiting>();
-  readonly #queue = new Turns();
+  readonly #queue = new FairQueue();
   #underWay: number | undefined;
   #worker: Worker | undefined;
   #numTasks = 0;
@@ -70,6 +70,10 @@ class PromptWorker {
 
 const worker = new PromptWorker();
 
+/** What a template refuses of messages is the request's fault. */
+export const refusedMessages = (reason: string): Refusal =>
+  new Refusal("invalid_request", `messages: ${reason}`);
+
 /**
  * Has a prompt written or encoded by the thread.
  *
@@ -83,8 +87,7 @@ export async function askThread(
 ): Promise<PromptReply> {
   const reply = await worker.ask(task);
   const { failure } = reply;
-  // What a template refuses of messages is the request's fault.
-  if (failure?.of === "messages") throw new Refusal("invalid_request", `messages: ${failure.message}`);
+  if (failure?.of === "messages") throw refusedMessages(failure.message);
   if (failure !== undefined) throw new SeekError(failure.code, `prompt: ${failure.message}`);
   if (reply.vocabSize === vocabSize) return reply;
   throw new SeekError(

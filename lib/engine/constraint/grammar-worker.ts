@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import { SeekError } from "../../base/errors.ts";
 import type { GrammarReply, GrammarTask } from "./grammar-thread.ts";
 import type { GrammarVocabulary } from "./grammars.ts";
-import { Turns } from "../../base/slices/turns.ts";
+import { FairQueue } from "../../base/slices/fair-queue.ts";
 
 /** A task that is not done; `mask` is of the next token, where there is one. */
 interface Waiting {
@@ -22,7 +22,7 @@ export class GrammarWorker {
   readonly #vocabulary: GrammarVocabulary;
   readonly #waiting = new Map<number, Waiting>();
   /** Beginnings that wait for the one under way. */
-  readonly #queue = new Turns();
+  readonly #queue = new FairQueue();
   #opening: number | undefined;
   #worker: Worker | undefined;
   #numTasks = 0;

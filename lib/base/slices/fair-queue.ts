@@ -4,7 +4,7 @@
  * Tasks that wait. A task that no smaller one joins is taken at the second turn at the latest, and any task after at most twice as
  * many as were before it, whatever comes later.
  */
-export class Turns {
+export class FairQueue {
   /** Sizes, the oldest task first. */
   readonly #sizes = new Map<number, number>();
   #isOldests = false;
